@@ -1,0 +1,15 @@
+"""The durable engine, as far as a use case may know it."""
+
+from typing import Protocol
+
+from shared.domain.ids import JobId
+
+
+class Orchestrations(Protocol):
+    async def start(self, job_id: JobId, run: int) -> None:
+        """Start the orchestration of this job's `run`-th life. One that exists already is success."""
+        ...
+
+    async def wake(self, job_id: JobId, run: int) -> None:
+        """End its present wait, if it is waiting. An orchestration that is gone is no error."""
+        ...

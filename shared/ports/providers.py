@@ -1,0 +1,143 @@
+"""What we need from a batch provider. One implementation a dialect, in `shared.adapters.providers`.
+
+Every verb may raise, of `shared.domain.errors`:
+`RateLimited`, `NoCapacity` (enqueued-token quota), `NotAdmitted` (401, 403, billing), `TryAgainLater`
+(5xx, connection), `Unknowable` (no answer to a call that has an effect), `Rejected` (refused for good,
+with the provider's code), `NotFound`. Never anything of an SDK, never a text that holds content or a key.
+No verb retries a call that has an effect.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from shared.domain.catalog import Deployment, Endpoint
+from shared.domain.chunks import BatchEnd
+from shared.domain.ids import BatchId, ChunkKey, FileId, RequestKey
+from shared.domain.planning import Limits
+from shared.domain.rows import Row
+from shared.domain.usage import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """What is particular about a provider: data with its source in the adapter, never a flag in our code.
+
+    `listing_lag`: how long a created batch may be missing from `find`.
+    `find_is_exact`: a batch carries our key, so that `find` can prove absence.
+    """
+
+    limits: Limits
+    endpoints: frozenset[Endpoint]
+    listing_lag: timedelta
+    find_is_exact: bool
+    window: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedFile:
+    """An input file at the provider. `expires_at` None: it stays until it is deleted."""
+
+    id: FileId
+    ready: bool
+    expires_at: datetime | None
+
+
+class RemoteState(StrEnum):
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteBatch:
+    """A provider's batch, in our words.
+
+    `end` is set when, and only when, `state` is ended. `key` is the chunk key found in it; None: not ours.
+    `raw_state` is the provider's own word. `out_of_capacity`: it failed because the enqueued-token quota
+    was full; nothing ran. Counters are None while the provider does not tell.
+    """
+
+    id: BatchId
+    key: ChunkKey | None
+    state: RemoteState
+    raw_state: str
+    created_at: datetime | None
+    end: BatchEnd | None = None
+    out_of_capacity: bool = False
+    code: str | None = None
+    message: str | None = None
+    input_file: FileId | None = None
+    output_file: FileId | None = None
+    error_file: FileId | None = None
+    completed: int | None = None
+    failed: int | None = None
+    expires_at: datetime | None = None
+    usage: Usage | None = None
+
+
+OpenLines = Callable[[], AsyncIterator[bytes]]
+
+
+class BatchProvider(Protocol):
+    """One deployment, reached with its credentials."""
+
+    @property
+    def traits(self) -> Traits: ...
+
+    def write_line(self, key: RequestKey, endpoint: Endpoint, body: Mapping[str, object]) -> bytes:
+        """One request as a line of the provider's input, newline included. Pure."""
+        ...
+
+    def read_row(self, endpoint: Endpoint, line: bytes) -> Row:
+        """One line of an output or error file. Pure; never raises, whatever the bytes."""
+        ...
+
+    async def stage(self, key: ChunkKey, open_lines: OpenLines, size: int) -> StagedFile:
+        """Hand the input over. Costs nothing and may be repeated; a file that is left over expires by itself."""
+        ...
+
+    async def staged(self, file: FileId) -> StagedFile:
+        """How it is. `NotFound` when it is gone."""
+        ...
+
+    async def find(self, key: ChunkKey, *, since: datetime) -> RemoteBatch | None:
+        """The batch that carries `key`, created at `since` or later (both clocks may differ by a few minutes).
+
+        None is proof of absence for batches created `traits.listing_lag` ago or earlier. Raise `Ambiguous`
+        when several could be it.
+        """
+        ...
+
+    async def create(self, key: ChunkKey, file: FileId, endpoint: Endpoint) -> RemoteBatch:
+        """Start the batch. Not idempotent: look with `find` first, and hold the lease."""
+        ...
+
+    async def retrieve(self, batch: BatchId) -> RemoteBatch: ...
+
+    async def cancel(self, batch: BatchId) -> None:
+        """Ask for it; the batch ends later. One that has ended already is no error."""
+        ...
+
+    def download(self, file: FileId) -> AsyncIterator[bytes]:
+        """The file's bytes, in pieces. `NotFound` when it is gone."""
+        ...
+
+    async def expiry(self, file: FileId) -> datetime | None:
+        """When the provider will drop it. None: never, or not told. `NotFound` when it is gone."""
+        ...
+
+    async def delete_file(self, file: FileId) -> None:
+        """Absent is fine."""
+        ...
+
+    def batches(self, *, since: datetime) -> AsyncIterator[RemoteBatch]:
+        """Every batch of the account created at `since` or later, newest first."""
+        ...
+
+
+class Providers(Protocol):
+    def batch(self, deployment: Deployment) -> BatchProvider:
+        """The provider of this deployment; the same object for the same deployment while it is unchanged."""
+        ...
