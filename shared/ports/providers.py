@@ -95,7 +95,7 @@ class BatchProvider(Protocol):
         ...
 
     async def stage(self, key: ChunkKey, open_lines: OpenLines, size: int) -> StagedFile:
-        """Hand the input over. Costs nothing and may be repeated; a file that is left over expires by itself."""
+        """Hand the input over. Free, and may be repeated; a file that is left over expires by itself."""
         ...
 
     async def staged(self, file: FileId) -> StagedFile:
@@ -103,7 +103,7 @@ class BatchProvider(Protocol):
         ...
 
     async def find(self, key: ChunkKey, *, since: datetime) -> RemoteBatch | None:
-        """The batch that carries `key`, created at `since` or later (both clocks may differ by a few minutes).
+        """The batch that carries `key`, created at `since` or later (clocks may differ by minutes).
 
         None is proof of absence for batches created `traits.listing_lag` ago or earlier. Raise `Ambiguous`
         when several could be it.
