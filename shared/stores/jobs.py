@@ -1,0 +1,98 @@
+"""Job and chunk records."""
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from shared.domain.chunks import Chunk
+from shared.domain.errors import NotFound
+from shared.domain.ids import JobId, TenantId
+from shared.domain.jobs import Job
+from shared.ports.tables import Tables
+from shared.stores.stored import Stored
+from shared.wire.records import chunk as chunk_record
+from shared.wire.records import job as job_record
+
+JOBS: Final = "jobs"
+CHUNKS: Final = "chunks"
+ID_PREFIX: Final = "job_"
+_MILLIS_DIGITS: Final = 12
+_LAST: Final = 16**_MILLIS_DIGITS - 1
+
+
+def job_id(millis: int, entropy: str) -> JobId:
+    """An id that starts with its time, so that a listing needs no index. `entropy`: 16 hex digits."""
+    return JobId(f"{ID_PREFIX}{millis:0{_MILLIS_DIGITS}x}{entropy}")
+
+
+def _row(job: str) -> str | None:
+    """Newest first; None when the id cannot be one of ours."""
+    digits = job.removeprefix(ID_PREFIX)
+    if not job.startswith(ID_PREFIX) or len(digits) != _MILLIS_DIGITS + 16:
+        return None
+    if not all(c in "0123456789abcdef" for c in digits):
+        return None
+    return f"{_LAST - int(digits[:_MILLIS_DIGITS], 16):0{_MILLIS_DIGITS}x}-{job}"
+
+
+class Jobs:
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def add(self, job: Job) -> Stored[Job]:
+        """Raise `Conflict` if it exists."""
+        row = _row(job.id)
+        assert row is not None, "job ids are made by `job_id`"
+        entity = await self._tables.insert(JOBS, job.tenant, row, job_record.to_fields(job))
+        return Stored(job, entity)
+
+    async def find(self, tenant: TenantId, job: str) -> Stored[Job] | None:
+        """Any text may be asked for: what cannot be an id is simply not there."""
+        row = _row(job)
+        entity = await self._tables.get(JOBS, tenant, row) if row else None
+        return Stored(job_record.from_fields(entity.fields), entity) if entity else None
+
+    async def load(self, tenant: TenantId, job: str) -> Stored[Job]:
+        found = await self.find(tenant, job)
+        if found is None:
+            raise NotFound(f"no job {job[:80]!r}")
+        return found
+
+    async def replace(self, old: Stored[Job], new: Job) -> Stored[Job]:
+        """Raise `Conflict` if the record has changed since `old` was read."""
+        entity = await self._tables.replace(JOBS, old.entity, job_record.to_fields(new))
+        return Stored(new, entity)
+
+    async def newest_first(self, tenant: TenantId, *, after: str | None = None) -> AsyncIterator[Job]:
+        """All of a tenant's jobs; `after` is the id of the last one seen."""
+        row = _row(after) if after else None
+        # The smallest row key that is greater than `row`.
+        start = f"{row}!" if row else ""
+        async for entity in self._tables.scan(JOBS, tenant, start=start):
+            yield job_record.from_fields(entity.fields)
+
+
+class Chunks:
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def add(self, chunk: Chunk) -> Stored[Chunk]:
+        entity = await self._tables.insert(
+            CHUNKS, chunk.job_id, f"{chunk.n:06d}", chunk_record.to_fields(chunk)
+        )
+        return Stored(chunk, entity)
+
+    async def load(self, job: JobId, n: int) -> Stored[Chunk]:
+        entity = await self._tables.get(CHUNKS, job, f"{n:06d}")
+        if entity is None:
+            raise NotFound(f"no chunk {n} of job {job}")
+        return Stored(chunk_record.from_fields(entity.fields), entity)
+
+    async def replace(self, old: Stored[Chunk], new: Chunk) -> Stored[Chunk]:
+        """Raise `Conflict` if the record has changed since `old` was read."""
+        entity = await self._tables.replace(CHUNKS, old.entity, chunk_record.to_fields(new))
+        return Stored(new, entity)
+
+    async def of(self, job: JobId) -> list[Chunk]:
+        """All chunks of a job, by number. A few hundred at most."""
+        rows = self._tables.scan(CHUNKS, job)
+        return [chunk_record.from_fields(entity.fields) async for entity in rows]

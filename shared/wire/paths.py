@@ -1,0 +1,61 @@
+"""Where everything large lies. One function a place; nobody else spells a path."""
+
+from typing import Final
+
+from shared.domain.ids import JobId, TenantId
+
+INPUTS: Final = "inputs"
+JOBS: Final = "jobs"
+UPLOADS: Final = "uploads"
+
+
+def upload(tenant: TenantId, upload_id: str) -> str:
+    return f"{UPLOADS}/{tenant}/{upload_id}.jsonl"
+
+
+def referred_input(tenant: TenantId, name: str) -> str:
+    """A blob that a job may refer to: always below the tenant's own folder."""
+    return f"{INPUTS}/{tenant}/{name}"
+
+
+def job_folder(tenant: TenantId, job: JobId) -> str:
+    return f"{JOBS}/{tenant}/{job}/"
+
+
+class JobPaths:
+    """The blobs of one job."""
+
+    def __init__(self, tenant: TenantId, job: JobId) -> None:
+        self.folder = job_folder(tenant, job)
+        # As accepted: the lines as they were sent, and everything that applies to all of them.
+        self.source = f"{self.folder}source.jsonl"
+        self.spec = f"{self.folder}spec.json"
+        self.errors = f"{self.folder}errors.json"
+        # One line an input, in order: its custom id and its key.
+        self.index = f"{self.folder}index.jsonl"
+        # Inputs that got their outcome without being sent.
+        self.decided = f"{self.folder}settled/planned.jsonl"
+        self.results = f"{self.folder}results.jsonl"
+        self.report = f"{self.folder}report.json"
+
+    def chunk(self, n: int) -> str:
+        """The provider's input, line for line as it is sent."""
+        return f"{self.folder}chunks/{n}.jsonl"
+
+    def members(self, n: int) -> str:
+        """One line a request of the chunk, in the chunk's order: key, positions, what it cost before."""
+        return f"{self.folder}chunks/{n}.members.jsonl"
+
+    def raw_output(self, n: int) -> str:
+        return f"{self.folder}raw/{n}.output.jsonl"
+
+    def raw_errors(self, n: int) -> str:
+        return f"{self.folder}raw/{n}.error.jsonl"
+
+    def settled(self, n: int) -> str:
+        """One line an input answered by the chunk, ascending by position."""
+        return f"{self.folder}settled/{n}.jsonl"
+
+    def again(self, n: int) -> str:
+        """The members that the chunk hands on to the next round."""
+        return f"{self.folder}settled/{n}.again.jsonl"
