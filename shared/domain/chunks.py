@@ -138,9 +138,10 @@ class Settlement:
 class Chunk:
     """The requests of one provider batch.
 
-    `attempt` is the round it belongs to, from 1. `submission` counts the batches it asked for, from 1: a
-    further one is asked for only after the provider said that the former never ran.
-    `first` and `last` are the lowest and highest input position answered by it.
+    `attempt` is the round it belongs to, from 1, and `planned_by` the orchestration that planned that round.
+    `submission` counts the batches it asked for, from 1: a further one is asked for only after the provider
+    said that the former never ran. `tokens` is an estimate; None where nobody needed one.
+    `first` is the lowest input position answered by it.
     """
 
     job_id: JobId
@@ -148,9 +149,10 @@ class Chunk:
     attempt: int
     deployment: DeploymentName
     provider: str
+    planned_by: int
     requests: int
     bytes: int
-    tokens: int
+    tokens: int | None
     first: int
     state: ChunkState = ChunkState.PLANNED
     submission: int = 1

@@ -9,7 +9,8 @@ PosternError
 │   └── Ambiguous      several things could be the one looked for: pause, never act on a guess
 ├── GiveUp             permanent: record the reason, stop
 │   ├── IllegalMove    the state machine forbids it
-│   └── Rejected       the provider (or the door) refused the input, with a code
+│   ├── Rejected       the provider (or the door) refused the input, with a code
+│   └── Superseded     a later orchestration drives this job: stop without a word
 ├── NotFound           no such thing, or not for this tenant
 └── Conflict           someone else won: reload and decide again
 """
@@ -63,6 +64,10 @@ class Rejected(GiveUp):
     def __init__(self, message: str, *, code: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+class Superseded(GiveUp):
+    """Another orchestration has taken this job over."""
 
 
 class NotFound(PosternError):

@@ -94,12 +94,17 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What planning found. `tally` counts inputs that got their outcome without being sent."""
+    """What planning found. `tally` counts inputs that got their outcome without being sent.
+
+    `rounds` holds, for each round so far, the number of the orchestration that planned it; the files of a
+    round carry that number, so that two planners never write the same file. `chunks` counts all rounds.
+    """
 
     submitted: int
     unique: int
     reused: int
     chunks: int
+    rounds: tuple[int, ...]
     tally: Tally = NO_OUTCOMES
 
 
@@ -138,7 +143,6 @@ class Job:
     reason: str | None = None
     cancel_requested_at: datetime | None = None
     plan: Plan | None = None
-    rounds: int = 0
     totals: Totals | None = None
     finished_at: datetime | None = None
     results_kept_until: datetime | None = None

@@ -41,7 +41,8 @@ class Jobs:
     async def add(self, job: Job) -> Stored[Job]:
         """Raise `Conflict` if it exists."""
         row = _row(job.id)
-        assert row is not None, "job ids are made by `job_id`"
+        if row is None:
+            raise ValueError(f"{job.id!r} was not made by `job_id`")
         entity = await self._tables.insert(JOBS, job.tenant, row, job_record.to_fields(job))
         return Stored(job, entity)
 

@@ -31,20 +31,32 @@ class JobPaths:
         self.source = f"{self.folder}source.jsonl"
         self.spec = f"{self.folder}spec.json"
         self.errors = f"{self.folder}errors.json"
-        # One line an input, in order: its custom id and its key.
-        self.index = f"{self.folder}index.jsonl"
-        # Inputs that got their outcome without being sent.
-        self.decided = f"{self.folder}settled/planned.jsonl"
         self.results = f"{self.folder}results.jsonl"
         self.report = f"{self.folder}report.json"
 
-    def chunk(self, n: int) -> str:
-        """The provider's input, line for line as it is sent."""
-        return f"{self.folder}chunks/{n}.jsonl"
+    def index(self, run: int) -> str:
+        """One line an input, in order: its custom id and its key."""
+        return f"{self.folder}plan/{run}.index.jsonl"
 
-    def members(self, n: int) -> str:
-        """One line a request of the chunk, in the chunk's order: key, positions, what it cost before."""
-        return f"{self.folder}chunks/{n}.members.jsonl"
+    def repeats(self, run: int) -> str:
+        """One line a request that occurs more than once: its first position, and the others."""
+        return f"{self.folder}plan/{run}.repeats.jsonl"
+
+    def decided(self, run: int) -> str:
+        """One line an input that got its outcome without being sent, ascending by position."""
+        return f"{self.folder}plan/{run}.decided.jsonl"
+
+    def round(self, number: int, run: int) -> str:
+        """The chunks of a round, as its planner cut them."""
+        return f"{self.folder}plan/{run}.round-{number}.json"
+
+    def chunk(self, n: int, run: int) -> str:
+        """The provider's input, line for line as it is sent."""
+        return f"{self.folder}chunks/{n}.{run}.jsonl"
+
+    def members(self, n: int, run: int) -> str:
+        """One line a request of the chunk, in the chunk's order: key, first position, what it cost before."""
+        return f"{self.folder}chunks/{n}.{run}.members.jsonl"
 
     def raw_output(self, n: int) -> str:
         return f"{self.folder}raw/{n}.output.jsonl"

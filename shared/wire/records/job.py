@@ -45,7 +45,6 @@ def to_fields(job: Job) -> Fields:
         "reason": job.reason,
         "cancel_requested_at": instant(job.cancel_requested_at),
         "plan": _plan_to(job.plan),
-        "rounds": job.rounds,
         "totals": _totals_to(job.totals),
         "finished_at": instant(job.finished_at),
         "results_kept_until": instant(job.results_kept_until),
@@ -77,7 +76,6 @@ def from_fields(fields: Fields) -> Job:
         reason=record["reason"],
         cancel_requested_at=moment(record["cancel_requested_at"]),
         plan=_plan_from(record["plan"]),
-        rounds=record["rounds"],
         totals=_totals_from(record["totals"]),
         finished_at=moment(record["finished_at"]),
         results_kept_until=moment(record["results_kept_until"]),
@@ -97,6 +95,7 @@ def _plan_to(plan: Plan | None) -> dict[str, Any] | None:
         "unique": plan.unique,
         "reused": plan.reused,
         "chunks": plan.chunks,
+        "rounds": list(plan.rounds),
         "tally": tally_to(plan.tally),
     }
 
@@ -109,6 +108,7 @@ def _plan_from(record: Mapping[str, Any] | None) -> Plan | None:
         unique=record["unique"],
         reused=record["reused"],
         chunks=record["chunks"],
+        rounds=tuple(record["rounds"]),
         tally=tally_from(record["tally"]),
     )
 

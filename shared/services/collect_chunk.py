@@ -1,0 +1,58 @@
+"""Copy everything the provider wrote for a chunk into our storage, as it is."""
+
+from dataclasses import dataclass, replace
+
+from shared.domain.chunks import Chunk, ChunkEvent
+from shared.domain.errors import NotFound
+from shared.domain.findings import Finding, FindingKind
+from shared.domain.ids import FileId
+from shared.domain.jobs import Job
+from shared.ports.blobs import Blobs
+from shared.ports.clock import Clock
+from shared.ports.providers import BatchProvider
+from shared.services.announce import Notice
+from shared.stores.jobs import Chunks
+from shared.stores.stored import Stored
+from shared.wire.paths import JobPaths
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectChunk:
+    """Safe to repeat: the same bytes go to the same place. Fixes the moment the chunk is booked at."""
+
+    chunks: Chunks
+    blobs: Blobs
+    clock: Clock
+    notice: Notice
+
+    async def __call__(self, job: Job, stored: Stored[Chunk], provider: BatchProvider) -> Stored[Chunk]:
+        chunk, paths = stored.value, JobPaths(job.tenant, job.id)
+        for file, path in (
+            (chunk.remote.output_file, paths.raw_output(chunk.n)),
+            (chunk.remote.error_file, paths.raw_errors(chunk.n)),
+        ):
+            if file is not None:
+                await self._copy(job, file, path, provider)
+        collected = replace(chunk.after(ChunkEvent.COLLECT), booked_at=chunk.booked_at or self.clock.now())
+        return await self.chunks.replace(stored, collected)
+
+    async def _copy(self, job: Job, file: FileId, path: str, provider: BatchProvider) -> None:
+        try:
+            await self.blobs.write(path, provider.download(file), content_type="application/jsonl")
+        except NotFound:
+            if await self.blobs.head(path):
+                return  # an earlier try has it, and the provider's copy is gone since
+            await self._lost(job, file)
+
+    async def _lost(self, job: Job, file: FileId) -> None:
+        await self.notice(
+            Finding(
+                kind=FindingKind.LOST_OUTPUT,
+                subject=file,
+                tenant=job.tenant,
+                message=f"file {file} of job {job.id} lapsed at the provider before it was copied; its requests"
+                " count as missing",
+                found_at=self.clock.now(),
+                detail={"job_id": job.id},
+            )
+        )
