@@ -55,8 +55,9 @@ class RemoteBatch:
     """A provider's batch, in our words.
 
     `end` is set when, and only when, `state` is ended. `key` is the chunk key found in it; None: not ours.
-    `raw_state` is the provider's own word. `out_of_capacity`: it failed because the enqueued-token quota
-    was full; nothing ran. Counters are None while the provider does not tell.
+    `raw_state` is the provider's own word, `recognised` whether the adapter knows it. `out_of_capacity`: it
+    failed because the enqueued-token quota was full; nothing ran. Counters are None while the provider does
+    not tell.
     """
 
     id: BatchId
@@ -64,6 +65,7 @@ class RemoteBatch:
     state: RemoteState
     raw_state: str
     created_at: datetime | None
+    recognised: bool = True
     end: BatchEnd | None = None
     out_of_capacity: bool = False
     code: str | None = None

@@ -22,10 +22,6 @@ log = logging.getLogger(__name__)
 
 # A late batch is asked about less often: it has shown that it is in no hurry.
 LATE_FACTOR: Final = 4
-# The words of every dialect we know for a batch that goes on.
-KNOWN_WORDS: Final = frozenset(
-    {"validating", "pending", "queued", "in_progress", "running", "finalizing", "cancelling"}
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +52,7 @@ class PollChunk:
         self, job: Job, stored: Stored[Chunk], batch: RemoteBatch, provider: BatchProvider
     ) -> Step:
         chunk = stored.value
-        if batch.raw_state not in KNOWN_WORDS:
+        if not batch.recognised:
             await self._unknown_state(job, chunk, batch)
         remote = replace(
             chunk.remote,

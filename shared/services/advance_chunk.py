@@ -1,0 +1,102 @@
+"""Bring one chunk as far as it goes now, and say when to come back."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from shared.domain.chunks import Chunk, ChunkState
+from shared.domain.errors import Conflict, NotAdmitted, RateLimited, TryAgainLater
+from shared.domain.ids import JobId, TenantId
+from shared.domain.jobs import Job, event_of_progress
+from shared.ports.catalog import CatalogSource
+from shared.ports.clock import Clock
+from shared.ports.providers import BatchProvider, Providers
+from shared.services.amend_job import amend_job
+from shared.services.announce import Notice
+from shared.services.clear_chunk import ClearChunk
+from shared.services.collect_chunk import CollectChunk
+from shared.services.heart import Heart
+from shared.services.policy import Policy
+from shared.services.poll_chunk import PollChunk
+from shared.services.settle_chunk import SettleChunk
+from shared.services.steps import Step, Wait
+from shared.services.submit_chunk import SubmitChunk
+from shared.stores.jobs import Chunks, Jobs
+from shared.stores.stored import Stored
+
+DONE = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdvanceChunk:
+    jobs: Jobs
+    chunks: Chunks
+    catalog: CatalogSource
+    providers: Providers
+    heart: Heart
+    clock: Clock
+    notice: Notice
+    policy: Policy
+    submit: SubmitChunk
+    poll: PollChunk
+    collect: CollectChunk
+    settle: SettleChunk
+    clear: ClearChunk
+
+    async def __call__(self, tenant: TenantId, job_id: JobId, n: int, run: int) -> timedelta | None:
+        """The time until the next call; None when the chunk is done.
+
+        Raise `Superseded` when another run drives the job.
+        """
+        async with self.heart.beating(job_id, run):
+            wait = await self._advance(tenant, job_id, n)
+        await self.heart.beat(job_id, run, next_in=wait or timedelta(0))
+        return wait
+
+    async def _advance(self, tenant: TenantId, job_id: JobId, n: int) -> timedelta | None:
+        while True:
+            job = (await self.jobs.load(tenant, job_id)).value
+            stored = await self.chunks.load(job_id, n)
+            if stored.value.state is ChunkState.CLEARED:
+                return None
+            try:
+                step = await self._step(job, stored)
+            except Conflict:
+                continue  # somebody else moved it: look again
+            except RateLimited as limited:
+                return limited.retry_after
+            except TryAgainLater as later:
+                return await self._hiccup(job, stored.value, later)
+            if isinstance(step, Wait):
+                return None if stored.value.is_done else step.for_
+            await self._show_progress(job, stored.value, step.value)
+
+    async def _step(self, job: Job, stored: Stored[Chunk]) -> Step:
+        chunk = stored.value
+        provider = await self._provider(chunk)
+        match chunk.state:
+            case ChunkState.PLANNED | ChunkState.WAITING | ChunkState.INTENDED:
+                return await self.submit(job, stored, provider)
+            case ChunkState.SUBMITTED:
+                return await self.poll(job, stored, provider)
+            case ChunkState.ENDED:
+                return await self.collect(job, stored, provider)
+            case ChunkState.COLLECTED:
+                return await self.settle(job, stored, provider)
+            case ChunkState.SETTLED | ChunkState.CLEARED:
+                return await self.clear(stored, provider)
+
+    async def _provider(self, chunk: Chunk) -> BatchProvider:
+        catalog = await self.catalog.current()
+        return self.providers.batch(catalog.deployment(chunk.deployment))
+
+    async def _hiccup(self, job: Job, chunk: Chunk, why: TryAgainLater) -> timedelta | None:
+        if isinstance(why, NotAdmitted):
+            await self.notice.not_admitted(chunk.deployment, why, self.clock.now())
+        return None if chunk.is_done else self.policy.hiccup
+
+    async def _show_progress(self, job: Job, before: Chunk, after: Chunk) -> None:
+        """Keep the job's status in step with its chunks; only where it can have changed."""
+        if before.state is after.state:
+            return
+        event = event_of_progress(await self.chunks.of(job.id))
+        await amend_job(self.jobs, job.tenant, job.id, lambda j: j if j.is_finished else j.after(event))
