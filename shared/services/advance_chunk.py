@@ -17,7 +17,7 @@ from shared.services.collect_chunk import CollectChunk
 from shared.services.heart import Heart
 from shared.services.policy import Policy
 from shared.services.poll_chunk import PollChunk
-from shared.services.settle_chunk import SettleChunk
+from shared.services.settling.settle_chunk import SettleChunk
 from shared.services.steps import Step, Wait
 from shared.services.submit_chunk import SubmitChunk
 from shared.stores.jobs import Chunks, Jobs

@@ -1,0 +1,206 @@
+"""Settle one chunk: read what came back, rule on every request, book what it cost.
+
+settled lines -> lines for the next round -> ledger row -> the record. Every effect is a repeatable write.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from shared.domain.catalog import Deployment, Lane
+from shared.domain.chunks import Chunk, ChunkEvent, Settlement
+from shared.domain.errors import NotFound
+from shared.domain.findings import Finding, FindingKind
+from shared.domain.jobs import Job
+from shared.domain.ledger import LedgerRow
+from shared.domain.prices import PriceCard
+from shared.domain.rows import CheckAnswer, Row
+from shared.domain.usage import NOTHING_SPENT, NOTHING_USED
+from shared.ports.blobs import Blobs
+from shared.ports.catalog import CatalogSource
+from shared.ports.prices import Prices
+from shared.ports.providers import BatchProvider
+from shared.ports.schemas import Schemas
+from shared.services.announce import Notice
+from shared.services.job_spec import load_spec
+from shared.services.policy import Policy
+from shared.services.settling.members import Members, load_members
+from shared.services.spool import Spool
+from shared.services.settling.verdicts import Fate, Ruling, Verdicts
+from shared.services.streams import Outlet, lines_of
+from shared.stores.jobs import Chunks
+from shared.stores.ledger import Ledger
+from shared.stores.stored import Stored
+from shared.wire import results
+from shared.wire.members import Member, line, spent_of
+from shared.wire.paths import JobPaths
+
+# Rows ruled on before other work of the process gets its turn.
+HANDFUL: Final = 100
+TOO_LONG: Final = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettleChunk:
+    chunks: Chunks
+    blobs: Blobs
+    ledger: Ledger
+    catalog: CatalogSource
+    prices: Prices
+    schemas: Schemas
+    notice: Notice
+    policy: Policy
+
+    async def __call__(self, job: Job, stored: Stored[Chunk], provider: BatchProvider) -> Stored[Chunk]:
+        chunk = stored.value
+        deployment = (await self.catalog.current()).deployment(chunk.deployment)
+        card = self.prices.card(deployment, Lane.HOURS)
+        members = await load_members(self.blobs, job, chunk)
+        verdicts = Verdicts(
+            chunk=chunk,
+            members=members,
+            card=card,
+            check=await self._check(job),
+            policy=self.policy,
+            cancelling=job.is_cancelling,
+        )
+        writer = _Writer(job, chunk, members)
+        with Spool(len(members)) as settled, Spool(len(members)) as again:
+            writer.spools(settled, again)
+            async for row in self._rows(job, chunk, provider):
+                writer.note(verdicts.take(row), row)
+            for place in range(len(members)):
+                writer.note(verdicts.rule_the_rest(place), None)
+            handed_on = await self._write(writer, verdicts)
+        settlement = verdicts.settlement(handed_on)
+        await self._book(job, chunk, deployment, card, settlement)
+        await self._note_unpriced(job, settlement, chunk)
+        return await self.chunks.replace(
+            stored, replace(chunk.after(ChunkEvent.SETTLE), settlement=settlement)
+        )
+
+    async def _check(self, job: Job) -> CheckAnswer | None:
+        spec = await load_spec(self.blobs, job)
+        return self.schemas.checker(spec.output_schema) if spec.output_schema is not None else None
+
+    async def _rows(self, job: Job, chunk: Chunk, provider: BatchProvider) -> AsyncIterator[Row]:
+        paths = JobPaths(job.tenant, job.id)
+        for path in (paths.raw_output(chunk.n), paths.raw_errors(chunk.n)):
+            try:
+                async for handful in lines_of(self.blobs, path):
+                    for i, content in enumerate(handful):
+                        yield provider.read_row(job.endpoint, TOO_LONG if content is None else content)
+                        if i % HANDFUL == 0:
+                            await asyncio.sleep(0)
+            except NotFound:
+                continue  # nothing was written there
+
+    async def _write(self, writer: "_Writer", verdicts: Verdicts) -> int:
+        """Both files; how many members are handed on."""
+        paths, n = writer.paths, verdicts.chunk.n
+        async with Outlet(self.blobs, paths.settled(n)) as outlet:
+            for i, (position, place, repeated) in enumerate(verdicts.members.by_position()):
+                if verdicts.fates[place] == Fate.FINAL:
+                    await outlet.write(writer.settled_line(position, place, repeated=repeated))
+                if i % HANDFUL == 0:
+                    await asyncio.sleep(0)
+        places = [p for p, fate in enumerate(verdicts.fates) if fate in (Fate.AGAIN, Fate.GARBLED)]
+        if places:
+            async with Outlet(self.blobs, paths.again(n)) as outlet:
+                for place in places:
+                    await outlet.write(writer.again.get(place))
+        return len(places)
+
+    async def _book(
+        self, job: Job, chunk: Chunk, deployment: Deployment, card: PriceCard, settlement: Settlement
+    ) -> None:
+        if chunk.remote.batch is None or chunk.booked_at is None:
+            return  # nothing was ever sent, so nothing was spent
+        await self.ledger.book(
+            LedgerRow(
+                tenant=job.tenant,
+                booked_at=chunk.booked_at,
+                source=f"{job.id}|{chunk.n}",
+                attempt=chunk.attempt,
+                lane=Lane.HOURS.value,
+                tags=job.tags,
+                run_id=job.run_id,
+                alias=job.alias,
+                deployment=chunk.deployment,
+                provider=chunk.provider,
+                model=deployment.model,
+                requests=chunk.requests,
+                outcomes={o.value: n for o, n in settlement.tally.by_outcome().items() if n},
+                usage=settlement.usage,
+                unattributed=settlement.unattributed,
+                spend=settlement.spend,
+                price_source=card.source,
+                price_as_of=card.as_of,
+            )
+        )
+
+    async def _note_unpriced(self, job: Job, settlement: Settlement, chunk: Chunk) -> None:
+        if not settlement.spend.unpriced or chunk.booked_at is None:
+            return
+        await self.notice(
+            Finding(
+                kind=FindingKind.UNPRICED_MODEL,
+                subject=chunk.deployment,
+                tenant=None,
+                message=f"no batch price is known for deployment {chunk.deployment!r} (model {job.model!r}): its"
+                " requests are counted as unpriced; add its rates under prices: in the catalogue",
+                found_at=chunk.booked_at,
+            )
+        )
+
+
+class _Writer:
+    """Turns rulings into lines: settled ones for people, others for the next round."""
+
+    def __init__(self, job: Job, chunk: Chunk, members: Members) -> None:
+        self.paths = JobPaths(job.tenant, job.id)
+        self._chunk = chunk
+        self._model = job.model
+        self._members = members
+        self._keys = list(members.number)
+
+    def spools(self, settled: Spool, again: Spool) -> None:
+        self._settled, self.again = settled, again
+
+    def note(self, ruling: Ruling | None, row: Row | None) -> None:
+        if ruling is None:
+            return
+        if ruling.final:
+            self._settled.put(ruling.place, self._result(ruling, row))
+        else:
+            self.again.put(ruling.place, self._member(ruling))
+
+    def settled_line(self, position: int, place: int, *, repeated: bool) -> bytes:
+        result = self._settled.get(place)
+        if repeated:
+            result = results.as_reused(result)
+        return results.settled_line(position, self._keys[place], result)
+
+    def _result(self, ruling: Ruling, row: Row | None) -> bytes:
+        judgement, spend = ruling.judgement, ruling.spend
+        return results.result(
+            outcome=judgement.outcome,
+            reason=judgement.reason,
+            message=judgement.message,
+            output=judgement.output,
+            response=row.body if row else None,
+            usage=ruling.usage,
+            cost=spend.amount if spend is not None and not spend.unpriced else None,
+            provider=self._chunk.provider,
+            model=self._model,
+            attempts=self._chunk.attempt,
+        )
+
+    def _member(self, ruling: Ruling) -> bytes:
+        spent = None
+        if ruling.usage is not None or ruling.spend is not None:
+            spent = spent_of(ruling.usage or NOTHING_USED, ruling.spend or NOTHING_SPENT)
+        place = ruling.place
+        return line(Member(k=self._keys[place], p=self._members.positions[place], spent=spent))
+
