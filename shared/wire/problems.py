@@ -1,0 +1,178 @@
+"""What a client gets to read when something is refused: RFC 9457 problems, decided in one place.
+
+Texts say what happened, where, and what to do next; they hold no content and no secret.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shared.domain.errors import (
+    Conflict,
+    GiveUp,
+    IllegalMove,
+    NotFound,
+    RateLimited,
+    Rejected,
+    TryAgainLater,
+)
+
+MEDIA_TYPE: Final = "application/problem+json"
+MAX_ERRORS: Final = 100
+MAX_NAME: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineError:
+    """`line` counts from 1; None means the body as a whole. `field` is a dotted path, None the whole line."""
+
+    line: int | None
+    field: str | None
+    message: str
+
+
+class Refused(GiveUp):
+    """The caller must change what it asked for. `code` is public and never renamed."""
+
+    status: int = 400
+    code: str = "invalid_request"
+    title: str = "The request cannot be accepted"
+
+
+class InputErrors(Refused):
+    """Something in the input is wrong. Holds the first `MAX_ERRORS` errors; `total` counts all."""
+
+    code = "invalid_input"
+    title = "The input has errors"
+
+    def __init__(self, errors: Sequence[LineError], *, total: int | None = None) -> None:
+        self.errors = tuple(errors[:MAX_ERRORS])
+        self.total = max(total or 0, len(errors))
+        super().__init__(_summary(self.errors, self.total))
+
+
+class NotAuthenticated(Refused):
+    """No credentials, or credentials that nobody here has."""
+
+    status = 401
+    code = "not_authenticated"
+    title = "Credentials are missing or not valid"
+
+
+class TooLarge(Refused):
+    """The body is larger than this way in takes. The text names the way that takes it."""
+
+    status = 413
+    code = "too_large"
+    title = "The body is too large"
+
+
+class Unusable(Refused):
+    """Well-formed, and yet nothing can be made of it."""
+
+    status = 422
+    code = "unusable_combination"
+    title = "The request cannot be used as it is"
+
+
+class NotAvailable(Unusable):
+    """Part of the contract, and not built yet."""
+
+    code = "not_available"
+    title = "This is not available yet"
+
+
+class Clash(Conflict):
+    """Not now, or not under this name. `code` is public and never renamed."""
+
+    def __init__(self, message: str, *, code: str = "conflict") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def invalid(field: str | None, message: str, *, line: int | None = None) -> InputErrors:
+    """A single error."""
+    return InputErrors([LineError(line=line, field=field, message=message)])
+
+
+def printable(name: str) -> str:
+    """A name a client chose, fit to be repeated: no control characters, at most `MAX_NAME` characters."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name[:MAX_NAME])
+
+
+def short(name: str) -> str:
+    """The same in quotes, with a sign that something was cut off."""
+    return f"'{printable(name)}'" if len(name) <= MAX_NAME else f"'{printable(name)}...'"
+
+
+def problem(error: Exception) -> tuple[int, dict[str, object]]:
+    """The HTTP status and the problem document. What we did not raise on purpose is told to nobody."""
+    status, code, title, detail = _described(error)
+    document: dict[str, object] = {
+        "type": f"tag:postern,2026:problems/{code}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "code": code,
+    }
+    if isinstance(error, InputErrors):
+        document["errors"] = [error_json(e) for e in error.errors]
+        document["total_errors"] = error.total
+    return status, document
+
+
+def headers(error: Exception) -> Mapping[str, str]:
+    """The headers that belong to a problem."""
+    found = {"content-type": MEDIA_TYPE}
+    match error:
+        case NotAuthenticated():
+            found["www-authenticate"] = "Bearer"
+        case RateLimited():
+            found["retry-after"] = str(max(int(error.retry_after.total_seconds()), 1))
+        case TryAgainLater():
+            found["retry-after"] = "5"
+        case _:
+            pass
+    return found
+
+
+def error_json(error: LineError) -> dict[str, object]:
+    """One entry of `errors`, the same in a problem and in a job."""
+    return {"line": error.line, "field": error.field, "message": error.message}
+
+
+def _described(error: Exception) -> tuple[int, str, str, str]:
+    match error:
+        case Refused():
+            return error.status, error.code, error.title, str(error)
+        case NotFound():
+            return 404, "not_found", "There is no such thing here", str(error)
+        case Clash():
+            return 409, error.code, "Not in this state", str(error)
+        case Conflict():
+            return (
+                409,
+                "conflict",
+                "Not in this state",
+                "it was changed by another call; read it and try again",
+            )
+        case Rejected():
+            return 422, error.code, Unusable.title, str(error)
+        case TryAgainLater():
+            return 503, "try_again", "Something we need does not answer", "try again in a few seconds"
+        case IllegalMove():
+            return 409, "conflict", "Not in this state", str(error)
+        case GiveUp():
+            return 422, Unusable.code, Unusable.title, str(error)
+        case _:
+            return 500, "internal", "Something went wrong on our side", "it has been logged; try again later"
+
+
+def _summary(errors: Iterable[LineError], total: int) -> str:
+    first = next(iter(errors), None)
+    if first is None:
+        return "the input has errors"
+    place = f"line {first.line}: " if first.line is not None else ""
+    name = f"{first.field}: " if first.field else ""
+    rest = f" (and {total - 1} more)" if total > 1 else ""
+    return f"{place}{name}{first.message}{rest}"
