@@ -1,0 +1,115 @@
+"""Blobs in a dictionary, under the same promises as the real ones."""
+
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator
+from datetime import timedelta
+from itertools import count
+from urllib.parse import quote
+
+from shared.adapters.limits import bare_etag, split_path, split_prefix
+from shared.domain.errors import Conflict, NotFound
+from shared.ports.blobs import BlobInfo, UploadUrl
+from shared.ports.clock import Clock
+
+PIECE_BYTES = 4 * 1024 * 1024
+DEFAULT_CONTENT_TYPE = "application/octet-stream"
+
+
+class MemoryBlobs:
+    """Lives as long as the object: hand the same one to the next app to survive a restart.
+
+    `piece_bytes` may be set small, to cut what is read in awkward places. Every verb lets other tasks run
+    before it acts.
+    """
+
+    def __init__(self, clock: Clock, *, piece_bytes: int = PIECE_BYTES) -> None:
+        assert 0 < piece_bytes <= PIECE_BYTES, "pieces are at most 4 MiB"
+        self._clock = clock
+        self._piece_bytes = piece_bytes
+        self._blobs: dict[str, tuple[BlobInfo, bytes]] = {}
+        self._versions = count(1)
+
+    async def head(self, path: str) -> BlobInfo | None:
+        split_path(path)
+        await asyncio.sleep(0)
+        info, _ = self._blobs.get(path, (None, b""))
+        return info
+
+    async def read(
+        self, path: str, *, etag: str | None = None, offset: int = 0, length: int | None = None
+    ) -> AsyncIterator[bytes]:
+        assert offset >= 0, "offset counts from the start"
+        assert length is None or length >= 0, "length counts bytes"
+        info, content = await self._version(path, etag)
+        end = len(content) if length is None else min(len(content), offset + length)
+        for start in range(offset, end, self._piece_bytes):
+            if start > offset:
+                await self._version(path, info.etag)
+            yield content[start : min(end, start + self._piece_bytes)]
+
+    async def write(
+        self,
+        path: str,
+        content: AsyncIterable[bytes],
+        *,
+        content_type: str | None = None,
+        overwrite: bool = True,
+    ) -> BlobInfo:
+        split_path(path)
+        whole = bytearray()
+        async for piece in content:
+            whole += piece
+        await asyncio.sleep(0)
+        if not overwrite and path in self._blobs:
+            raise Conflict(f"blob {path!r} exists")
+        return self._store(path, bytes(whole), content_type)
+
+    async def copy(self, source: str, target: str, *, etag: str) -> BlobInfo:
+        split_path(target)
+        info, content = await self._version(source, etag)
+        return self._store(target, content, info.content_type)
+
+    async def delete(self, path: str) -> None:
+        split_path(path)
+        await asyncio.sleep(0)
+        self._blobs.pop(path, None)
+
+    async def list(self, prefix: str) -> AsyncIterator[BlobInfo]:
+        split_prefix(prefix)
+        await asyncio.sleep(0)
+        for path in sorted(path for path in self._blobs if path.startswith(prefix)):
+            if kept := self._blobs.get(path):
+                yield kept[0]
+                await asyncio.sleep(0)
+
+    async def upload_url(self, path: str, *, valid_for: timedelta) -> UploadUrl:
+        """An address nobody answers at: a test writes to `path` in the uploader's place."""
+        split_path(path)
+        assert valid_for > timedelta(0), "leave that has ended is none"
+        await asyncio.sleep(0)
+        return UploadUrl(
+            url=f"https://memory.invalid/{quote(path)}",
+            headers={"x-ms-blob-type": "BlockBlob"},
+            expires_at=self._clock.now() + valid_for,
+        )
+
+    async def _version(self, path: str, etag: str | None) -> tuple[BlobInfo, bytes]:
+        split_path(path)
+        await asyncio.sleep(0)
+        if path not in self._blobs:
+            raise NotFound(f"no blob {path!r}")
+        info, content = self._blobs[path]
+        if etag is not None and info.etag != bare_etag(etag):
+            raise Conflict(f"blob {path!r} is another version now")
+        return info, content
+
+    def _store(self, path: str, content: bytes, content_type: str | None) -> BlobInfo:
+        info = BlobInfo(
+            path=path,
+            etag=f"0x{next(self._versions):X}",
+            size=len(content),
+            content_type=content_type or DEFAULT_CONTENT_TYPE,
+            modified_at=self._clock.now(),
+        )
+        self._blobs[path] = (info, content)
+        return info
