@@ -39,7 +39,7 @@ _NAMES: Final = (
     Name(
         name="POSTERN_CATALOG",
         default=None,
-        meaning="The catalogue: a path, or the URL of a blob (`https://ACCOUNT/CONTAINER/NAME`), which is read "
+        meaning="The catalogue: a path, or the URL of a blob (`https://ACCOUNT/CONTAINER/NAME`) to be read "
         "with the app's identity. Read again when it changes.",
     ),
     Name(
