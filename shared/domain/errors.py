@@ -9,7 +9,8 @@ PosternError
 │   └── Ambiguous      several things could be the one looked for: pause, never act on a guess
 ├── GiveUp             permanent: record the reason, stop
 │   ├── IllegalMove    the state machine forbids it
-│   └── Rejected       the provider (or the door) refused the input, with a code
+│   ├── Rejected       the provider (or the door) refused the input, with a code
+│   └── Unauthenticated  nobody we know is calling
 ├── NotFound           no such thing, or not for this tenant
 └── Conflict           someone else won: reload and decide again
 """
@@ -63,6 +64,10 @@ class Rejected(GiveUp):
     def __init__(self, message: str, *, code: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+class Unauthenticated(GiveUp):
+    """The caller is nobody we know. The text is safe to send: nothing of a credential is in it."""
 
 
 class NotFound(PosternError):

@@ -226,7 +226,7 @@ class PriceEntry(Entry):
 
 
 def resolve_endpoint(text: str, env: Mapping[str, str]) -> str:
-    """The address with every `${NAME}` put in, without a slash at its end. Raise `ValueError` if it is none."""
+    """The address with every `${NAME}` put in and no slash at its end. Raise `ValueError` if it is none."""
     names = _PLACEHOLDER.findall(text)
     if missing := [name for name in names if not env.get(name, "").strip()]:
         raise ValueError(f"names the app setting {' and '.join(missing)}, which is not set")
