@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -31,8 +32,16 @@ class Lane(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """USD a calendar month, and what happens beyond: `reject` new work, or only `alert`."""
+
+    monthly: Decimal
+    on_exceed: str = "reject"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant:
-    """The team that pays. `keys` are SHA-256 digests in hex, never keys."""
+    """The team that pays. `keys` are SHA-256 digests in hex, never keys. Both sorts of ids are lower-case."""
 
     id: TenantId
     keys: frozenset[str] = frozenset()
@@ -40,6 +49,7 @@ class Tenant:
     admin: bool = False
     weight: int = 1
     required_tags: tuple[str, ...] = ()
+    budget: Budget | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +65,12 @@ class DeploymentLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """A place that runs a model. `key_setting` names an app setting; without it the app's identity calls."""
+    """A place that runs a model. `key_setting` names an app setting; without it the app's identity calls.
+
+    `endpoint` is where the provider is reached, without a slash at its end; None: the provider's own address.
+    `deployment` is what the provider calls it (the model, where it knows no deployments). `options` are the
+    provider's own: `project`, `location`, `bucket`, `storage_url` of Vertex.
+    """
 
     name: DeploymentName
     provider: str

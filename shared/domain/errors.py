@@ -10,7 +10,8 @@ PosternError
 ├── GiveUp             permanent: record the reason, stop
 │   ├── IllegalMove    the state machine forbids it
 │   ├── Rejected       the provider (or the door) refused the input, with a code
-│   └── Superseded     a later orchestration drives this job: stop without a word
+│   ├── Superseded     a later orchestration drives this job: stop without a word
+│   └── Unauthenticated  nobody we know is calling
 ├── NotFound           no such thing, or not for this tenant
 └── Conflict           someone else won: reload and decide again
 """
@@ -68,6 +69,10 @@ class Rejected(GiveUp):
 
 class Superseded(GiveUp):
     """Another orchestration has taken this job over."""
+
+
+class Unauthenticated(GiveUp):
+    """The caller is nobody we know. The text is safe to send: nothing of a credential is in it."""
 
 
 class NotFound(PosternError):

@@ -1,0 +1,81 @@
+"""The catalogue in a file."""
+
+import asyncio
+import os
+import stat
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+
+from shared.adapters.files.last_good import LastGood, OnRefused
+from shared.domain.catalog import Catalog
+from shared.domain.errors import Conflict, TryAgainLater
+from shared.ports.clock import Clock
+from shared.wire.catalog import MAX_BYTES
+
+
+class CatalogFile:
+    """The file's newest good version. A link is followed at every look, so it may be switched over."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        env: Mapping[str, str],
+        clock: Clock,
+        every: timedelta = timedelta(seconds=1),
+        on_refused: OnRefused | None = None,
+    ) -> None:
+        self._last_good = LastGood(_File(path), env=env, clock=clock, every=every, on_refused=on_refused)
+
+    @property
+    def trouble(self) -> str | None:
+        return self._last_good.trouble
+
+    async def current(self) -> Catalog:
+        return await self._last_good.current()
+
+
+class _File:
+    """Off the event loop: the file may lie on a network share."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def name(self) -> str:
+        return str(self._path)
+
+    async def version(self) -> str | None:
+        return await asyncio.to_thread(self._version)
+
+    async def read(self, version: str) -> bytes:
+        return await asyncio.to_thread(self._read, version)
+
+    def _version(self) -> str | None:
+        try:
+            return _version(self._path.stat())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._unreadable(error) from error
+
+    def _read(self, version: str) -> bytes:
+        try:
+            if not stat.S_ISREG(self._path.stat().st_mode):
+                raise TryAgainLater(f"catalogue {self.name!r} is not a file")
+            with self._path.open("rb") as opened:
+                content = opened.read(MAX_BYTES + 1)
+                read = _version(os.fstat(opened.fileno()))
+        except OSError as error:
+            raise self._unreadable(error) from error
+        if read != version:
+            raise Conflict(f"catalogue {self.name!r} changed while it was read")
+        return content
+
+    def _unreadable(self, error: OSError) -> TryAgainLater:
+        return TryAgainLater(f"catalogue {self.name!r} cannot be read: {error.strerror}")
+
+
+def _version(status: os.stat_result) -> str:
+    return f"{status.st_ino}-{status.st_size}-{status.st_mtime_ns}-{status.st_ctime_ns}"

@@ -1,0 +1,121 @@
+"""The newest good catalogue of a text that changes under us. Knows neither files nor blobs."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Final, Protocol
+
+from shared.domain.catalog import Catalog
+from shared.domain.errors import Conflict, NotFound, TryAgainLater
+from shared.ports.clock import Clock
+from shared.wire.catalog import CatalogRefused, Problem, read_catalog
+
+log = logging.getLogger(__name__)
+
+OnRefused = Callable[[CatalogRefused], None]
+_LOGGED_PROBLEMS: Final = 10
+_NEVER: Final = "never looked"
+
+
+class CatalogText(Protocol):
+    """Where the text is. Both verbs may raise `TryAgainLater`."""
+
+    @property
+    def name(self) -> str:
+        """For people: what to put before a line number."""
+        ...
+
+    async def version(self) -> str | None:
+        """Another one whenever the content is another. None: there is no text. Cheap."""
+        ...
+
+    async def read(self, version: str) -> bytes:
+        """At most `MAX_BYTES` and one more. Raise `Conflict` if the version is another by now."""
+        ...
+
+
+class LastGood:
+    """Looks for a new version when asked, at most once every `every`.
+
+    A version that is refused is logged and handed to `on_refused` once; the last good catalogue stays.
+    """
+
+    def __init__(
+        self,
+        text: CatalogText,
+        *,
+        env: Mapping[str, str],
+        clock: Clock,
+        every: timedelta,
+        on_refused: OnRefused | None = None,
+    ) -> None:
+        self._text = text
+        self._env = env
+        self._clock = clock
+        self._every = every
+        self._on_refused = on_refused
+        self._catalog: Catalog | None = None
+        self._version: str | None = _NEVER
+        self._trouble: str | None = None
+        self._looked_at: datetime | None = None
+        self._looking = asyncio.Lock()
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the newest version is not in force. None: it is."""
+        return self._trouble
+
+    async def current(self) -> Catalog:
+        # Nobody waits for a look that another caller has begun, unless there is nothing to go on with.
+        if self._is_due() and not (self._catalog and self._looking.locked()):
+            async with self._looking:
+                if self._is_due():
+                    await self._look()
+                    self._looked_at = self._clock.now()
+        if self._catalog is None:
+            raise TryAgainLater(f"there is no good catalogue yet: {self._trouble}")
+        return self._catalog
+
+    def _is_due(self) -> bool:
+        # The absolute value: a clock that was set back must not stop us from looking.
+        return self._looked_at is None or abs(self._clock.now() - self._looked_at) >= self._every
+
+    async def _look(self) -> None:
+        try:
+            version = await self._text.version()
+            if version != self._version:
+                await self._take(version)
+        except (TryAgainLater, Conflict, NotFound) as error:
+            if self._trouble != str(error):
+                log.warning("catalog.unreadable", extra={"catalog": self._text.name, "reason": str(error)})
+            self._trouble = str(error)
+
+    async def _take(self, version: str | None) -> None:
+        try:
+            if version is None:
+                raise CatalogRefused(self._text.name, [Problem(line=1, field="", reason="does not exist")])
+            content = await self._text.read(version)
+            self._catalog = await asyncio.to_thread(
+                read_catalog, content, file=self._text.name, env=self._env
+            )
+        except CatalogRefused as error:
+            self._refuse(error)
+        else:
+            self._trouble = None
+            log.info("catalog.loaded", extra={"catalog": self._text.name, "version": version})
+        self._version = version
+
+    def _refuse(self, error: CatalogRefused) -> None:
+        self._trouble = str(error)
+        log.error(
+            "catalog.refused",
+            extra={
+                "catalog": error.file,
+                "problems": [f"line {p.line}: {p}" for p in error.problems[:_LOGGED_PROBLEMS]],
+                "total": error.total,
+                "last_good_stays": self._catalog is not None,
+            },
+        )
+        if self._on_refused is not None:
+            self._on_refused(error)
