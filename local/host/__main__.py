@@ -1,0 +1,37 @@
+"""`python -m local.host --app DIR --port N`: serve one function app on loopback."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+from pathlib import Path
+
+from local.host.server import run_host
+from local.host.worker import AppBroken
+
+# They write a line or more for every request.
+_CHATTY = ("azure", "azure.functions", "durabletask", "aiohttp.access", "httpx")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m local.host", description=__doc__)
+    parser.add_argument("--app", type=Path, required=True, help="folder with function_app.py and host.json")
+    parser.add_argument("--port", type=int, required=True, help="HTTP port on 127.0.0.1")
+    options = parser.parse_args()
+    logging.basicConfig(
+        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s"
+    )
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    try:
+        asyncio.run(run_host(options.app.resolve(), port=options.port))
+    except AppBroken as exc:
+        print(exc, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""HTTP triggers: finds the function of a request and has it answered, streamed or whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from aiohttp import web
+
+from local.host.configuration import Configuration
+from local.host.forwarding import Forwarder
+from local.host.functions import Function
+from local.host.invoker import Invoker
+from local.host.routes import RouteTable, compile_route
+from local.host.whole_requests import WholeRequests
+
+
+class HttpTrigger:
+    """Streams through the worker's own HTTP server when it has one, else hands over whole bodies."""
+
+    types = frozenset({"httpTrigger"})
+
+    def __init__(self, *, configuration: Configuration, invoker: Invoker) -> None:
+        self._configuration = configuration
+        self._table = RouteTable()
+        address = invoker.http_address
+        self._handler: Forwarder | WholeRequests = (
+            WholeRequests(invoker, max_body_bytes=configuration.max_body_bytes)
+            if address is None
+            else Forwarder(invoker, address=address, max_body_bytes=configuration.max_body_bytes)
+        )
+
+    def bind(self, function: Function) -> None:
+        self._table.add(compile_route(function, prefix=self._configuration.route_prefix))
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        # Last in the host's table: every path that no other part of the host has claimed.
+        return [web.route("*", "/{path:.*}", self._serve)]
+
+    async def start(self) -> None:
+        await self._handler.start()
+
+    async def stop(self) -> None:
+        await self._handler.stop()
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        found = self._table.find(request.method, request.raw_path.partition("?")[0])
+        if found is None:
+            return web.Response(status=404)
+        length = request.content_length
+        if length is not None and length > self._configuration.max_body_bytes:
+            return web.Response(status=413)
+        function, parameters = found
+        return await self._handler.answer(request, function, parameters)
