@@ -27,6 +27,7 @@ class Traits:
 
     `listing_lag`: how long a created batch may be missing from `find`.
     `find_is_exact`: a batch carries our key, so that `find` can prove absence.
+    `needs_output_limit`: a request without a limit of output tokens is refused.
     """
 
     limits: Limits
@@ -34,6 +35,7 @@ class Traits:
     listing_lag: timedelta
     find_is_exact: bool
     window: timedelta
+    needs_output_limit: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,8 @@ class JobPaths:
         self.folder = job_folder(tenant, job)
         # As accepted: the lines as they were sent, and everything that applies to all of them.
         self.source = f"{self.folder}source.jsonl"
+        # The documents that inputs refer to, each with the version it had at acceptance.
+        self.references = f"{self.folder}references.jsonl"
         self.spec = f"{self.folder}spec.json"
         self.errors = f"{self.folder}errors.json"
         self.results = f"{self.folder}results.jsonl"

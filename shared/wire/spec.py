@@ -5,11 +5,16 @@ from typing import Any
 import msgspec
 
 
+class TemplateText(msgspec.Struct, frozen=True, kw_only=True):
+    user: str
+    system: str | None = None
+
+
 class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """`template` holds `system` and `user`; `params` are those of the body, `output_schema` a JSON Schema."""
+    """`params` as they were given for the whole job; `output_schema` is a JSON Schema."""
 
     schema: str = "spec/1"
-    template: dict[str, Any] | None = None
+    template: TemplateText | None = None
     params: dict[str, Any] = {}
     output_schema: Any = None
     endpoint: str | None = None

@@ -9,9 +9,9 @@ from typing import Final
 
 from shared.domain.errors import Conflict, NotFound
 from shared.domain.extraction import Unreadable, UnreadableReason
+from shared.domain.ids import TenantId
 from shared.domain.outcomes import Outcome
 from shared.domain.rows import Judgement
-from shared.domain.ids import TenantId
 from shared.ports.blobs import BlobInfo, Blobs
 from shared.ports.extractor import Extractor
 from shared.wire.templates import BlobRef, Value, text_of

@@ -26,8 +26,8 @@ from shared.services.announce import Notice
 from shared.services.job_spec import load_spec
 from shared.services.policy import Policy
 from shared.services.settling.members import Members, load_members
-from shared.services.spool import Spool
 from shared.services.settling.verdicts import Fate, Ruling, Verdicts
+from shared.services.spool import Spool
 from shared.services.streams import Outlet, lines_of
 from shared.stores.jobs import Chunks
 from shared.stores.ledger import Ledger
@@ -203,4 +203,3 @@ class _Writer:
             spent = spent_of(ruling.usage or NOTHING_USED, ruling.spend or NOTHING_SPENT)
         place = ruling.place
         return line(Member(k=self._keys[place], p=self._members.positions[place], spent=spent))
-

@@ -1,0 +1,250 @@
+"""Read a job's whole input once, in flat memory, and write what the first round needs."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from shared.domain.catalog import Alias, Endpoint
+from shared.domain.errors import NotFound, TryAgainLater
+from shared.domain.ids import RequestKey
+from shared.domain.jobs import Job, Plan, SourceKind
+from shared.domain.keys import KeyMaker
+from shared.domain.outcomes import Outcome, Tally, Verdict
+from shared.domain.planning import Limits
+from shared.domain.rows import Judgement
+from shared.ports.blobs import Blobs
+from shared.ports.extractor import Extractor
+from shared.ports.providers import BatchProvider
+from shared.ports.tokens import Tokens
+from shared.services.job_spec import load_spec
+from shared.services.planning.cutter import Cutter
+from shared.services.planning.earlier import Answered, Earlier
+from shared.services.planning.reading import Oversizes, Read, Reading, check_endpoint, expected_for, oversize
+from shared.services.planning.texts import Texts
+from shared.services.spool import Spool
+from shared.services.streams import Outlet, own_lines
+from shared.wire import results
+from shared.wire.door import canonical
+from shared.wire.jsonl import split
+from shared.wire.members import ChunkSeed, IndexLine, Member, Repeat, line
+from shared.wire.paths import JobPaths
+from shared.wire.prompts import prompt_text
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """An unfinished earlier job of the run has, or will have, an answer to some of these requests."""
+
+    by: Job
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    plan: Plan
+    seeds: list[ChunkSeed]
+    endpoint: Endpoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFirstRound:
+    blobs: Blobs
+    extractor: Extractor
+    tokens: Tokens
+    earlier: Earlier
+
+    async def __call__(self, job: Job, run: int, alias: Alias, provider: BatchProvider) -> Planned | Claimed:
+        """Raise `InputErrors` or `Unusable` when the input cannot be run. Nothing is sent anywhere."""
+        spec = await load_spec(self.blobs, job)
+        answered = await self.earlier.answers(job)
+        texts = Texts(
+            blobs=self.blobs, extractor=self.extractor, tenant=job.tenant, etags=await self._etags(job)
+        )
+        expected = expected_for(job, alias, spec, provider.traits)
+        reading = Reading(job.source.kind, expected, spec, texts)
+        paths = JobPaths(job.tenant, job.id)
+        cutter = Cutter(blobs=self.blobs, paths=paths, run=run, limits=provider.traits.limits, next_n=0)
+        with Spool() as spool:
+            sorting = _Sorting(job=job, answered=answered, cutter=cutter, spool=spool, provider=provider)
+            try:
+                await self._read_all(job, run, reading, sorting)
+            except BaseException as error:
+                await cutter.drop(error)
+                raise
+            reading.close()
+            sorting.oversizes.close()
+            check_endpoint(reading.endpoint, provider.traits, job.deployment)
+            for other in answered.unfinished:
+                if await self.earlier.claims_any(other, sorting.places):
+                    return Claimed(by=other)
+            await self._answer_reused(answered, sorting)
+            await self._write_decided(paths, run, sorting)
+        await self._write_repeats(paths, run, sorting)
+        seeds = await cutter.close(counted=provider.traits.limits.tokens is not None)
+        return Planned(plan=sorting.plan(run, len(seeds)), seeds=seeds, endpoint=reading.endpoint)
+
+    async def _read_all(self, job: Job, run: int, reading: Reading, sorting: "_Sorting") -> None:
+        paths, limits = JobPaths(job.tenant, job.id), sorting.provider.traits.limits
+        pieces = self.blobs.read(job.source.path)
+        async with Outlet(self.blobs, paths.index(run)) as index:
+            async for lines in split(pieces, max_line_bytes=limits.line_bytes):
+                async for handful in reading.read(lines):
+                    sorting.set_endpoint(reading.endpoint)
+                    counts = await self._count(job, handful, limits)
+                    for read, tokens in zip(handful, counts, strict=True):
+                        key = await sorting.sort(read, tokens, sound=reading.is_sound)
+                        identity = msgspec.Raw(msgspec.json.encode(read.custom_id))
+                        await index.write(line(IndexLine(id=identity, k=key)))
+
+    async def _count(self, job: Job, handful: list[Read], limits: Limits) -> list[int | None]:
+        """Tokens of each, if the deployment has a quota to keep to."""
+        if limits.tokens is None:
+            return [None] * len(handful)
+        texts = [prompt_text(read.body or {}) for read in handful]
+        counts = await asyncio.to_thread(self.tokens.count, job.model, texts)
+        return list(counts)
+
+    async def _etags(self, job: Job) -> Mapping[str, str]:
+        if job.source.kind is not SourceKind.INPUTS:
+            return {}
+        etags: dict[str, str] = {}
+        try:
+            async for handful in own_lines(self.blobs, JobPaths(job.tenant, job.id).references):
+                for content in handful:
+                    path, etag = msgspec.json.decode(content, type=tuple[str, str])
+                    etags[path] = etag
+        except NotFound:
+            pass
+        return etags
+
+    async def _answer_reused(self, answered: Answered, sorting: "_Sorting") -> None:
+        for place, before in enumerate(answered.jobs):
+            wanted = {key for key, by in sorting.reused.items() if by == place}
+            if not wanted:
+                continue
+            async for settled in self.earlier.lines(before, wanted):
+                if settled.k in wanted:
+                    wanted.remove(settled.k)
+                    sorting.reuse(settled)
+            if wanted:
+                # Erased between our two looks. The next look will not find that job at all.
+                raise TryAgainLater(f"job {before.id} was erased while its answers were being reused")
+
+    async def _write_decided(self, paths: JobPaths, run: int, sorting: "_Sorting") -> None:
+        async with Outlet(self.blobs, paths.decided(run)) as outlet:
+            for position, place, key in sorted(sorting.decided):
+                await outlet.write(results.settled_line(position, key, sorting.spool.get(place)))
+
+    async def _write_repeats(self, paths: JobPaths, run: int, sorting: "_Sorting") -> None:
+        if not sorting.repeats:
+            return
+        async with Outlet(self.blobs, paths.repeats(run)) as outlet:
+            for first, others in sorted(sorting.repeats.items()):
+                await outlet.write(line(Repeat(first, others)))
+
+
+@dataclass(slots=True)
+class _Sorting:
+    """Decides for each input: sent, a repeat of one that is sent, answered before, or decided already.
+
+    `places` maps every key to the first position that asks for it.
+    """
+
+    job: Job
+    answered: Answered
+    cutter: Cutter
+    spool: Spool
+    provider: BatchProvider
+    places: dict[str, int] = field(default_factory=dict)
+    repeats: dict[int, list[int]] = field(default_factory=dict)
+    reused: dict[str, int] = field(default_factory=dict)
+    decided: list[tuple[int, int, str]] = field(default_factory=list)
+    oversizes: Oversizes = field(default_factory=Oversizes)
+    _tally: dict[Verdict, int] = field(default_factory=dict)
+    _keys: KeyMaker | None = None
+    _endpoint: Endpoint = Endpoint.CHAT
+    _inputs: int = 0
+    _sent: int = 0
+    _reused_inputs: int = 0
+    _decided_keys: int = 0
+
+    def set_endpoint(self, endpoint: Endpoint) -> None:
+        """Before the first input; the endpoint is part of every key."""
+        if self._keys is None:
+            job = self.job
+            self._keys = KeyMaker(
+                tenant=job.tenant, run_id=job.run_id, endpoint=endpoint, model=f"{job.provider}:{job.model}"
+            )
+            self._endpoint = endpoint
+
+    async def sort(self, read: Read, tokens: int | None, *, sound: bool) -> str:
+        """The input's key. When the input as a whole is not sound, nothing more is written of it."""
+        self._inputs += 1
+        if read.body is None or self._keys is None:
+            return self._decide(read)
+        body = canonical(read.body)
+        key = self._keys.key(body, salt="" if self.job.dedupe else str(read.position))
+        first = self.places.setdefault(key, read.position)
+        if first != read.position:
+            self.repeats.setdefault(first, []).append(read.position)
+        elif (place := self.answered.by_key.get(key)) is not None:
+            self.reused[key] = place
+        elif sound:
+            await self._send(read, key, tokens)
+        return key
+
+    async def _send(self, read: Read, key: RequestKey, tokens: int | None) -> None:
+        content = self.provider.write_line(key, self._endpoint, read.body or {})
+        limits = self.provider.traits.limits
+        if self.oversizes.note(oversize(read.line, len(content), tokens, limits)):
+            return
+        self._sent += 1
+        await self.cutter.add(Member(k=key, p=read.position), content, tokens)
+
+    def _decide(self, read: Read) -> str:
+        key = f"input-{read.position}"
+        judgement = read.decided or Judgement(outcome=Outcome.FAILED, reason="unreadable")
+        self._decided_keys += 1
+        self._settle([read.position], key, self._result(judgement), (judgement.outcome, judgement.reason))
+        return key
+
+    def reuse(self, settled: results.SettledLine) -> None:
+        """Answer every input that asks for this key with what an earlier job got."""
+        first = self.places[settled.k]
+        positions = [first, *self.repeats.pop(first, [])]
+        self._reused_inputs += len(positions)
+        content = results.as_reused(results.result_of(settled))
+        self._settle(positions, settled.k, content, (Outcome(settled.r.outcome), settled.r.reason))
+
+    def _settle(self, positions: list[int], key: str, content: bytes, verdict: Verdict) -> None:
+        place = self.spool.add(content)
+        self.decided += [(position, place, key) for position in positions]
+        self._tally[verdict] = self._tally.get(verdict, 0) + len(positions)
+
+    def _result(self, judgement: Judgement) -> bytes:
+        return results.result(
+            outcome=judgement.outcome,
+            reason=judgement.reason,
+            message=judgement.message,
+            output=None,
+            response=None,
+            usage=None,
+            cost=None,
+            provider=None,
+            model=None,
+            attempts=0,
+        )
+
+    def plan(self, run: int, chunks: int) -> Plan:
+        return Plan(
+            submitted=self._inputs,
+            unique=len(self.places) + self._decided_keys,
+            reused=self._reused_inputs,
+            chunks=chunks,
+            rounds=(run,),
+            tally=Tally.of(self._tally.items()),
+        )
