@@ -14,6 +14,7 @@ _MARKS = (
 _CHARSET = re.compile(r"charset\s*=\s*\"?([\w.:-]{1,40})", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffe\uffff]")
 _MAX_CONTROL_SHARE = 0.01
+_SAMPLE_CHARACTERS = 16_384
 
 
 def decode(data: bytes, *, content_type: str | None = None) -> str | None:
@@ -60,6 +61,6 @@ def _by_zeros(data: bytes) -> str | None:
 
 def _printable(text: str) -> str | None:
     """`text` unless control characters show that it is no text. A few, NUL among them, do no harm."""
-    sample = text[:65_536]
+    sample = text[:_SAMPLE_CHARACTERS]
     noise = len(_CONTROL.findall(sample))
     return text if noise <= max(4, _MAX_CONTROL_SHARE * len(sample)) else None

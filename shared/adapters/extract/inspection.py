@@ -14,6 +14,7 @@ from shared.domain.extraction import Extraction, ExtractionLimits, Unreadable, U
 _MAX_INLINE_BYTES = 4 * 2**20
 # No encoding in use spends more bytes on a character than this many times what UTF-8 does.
 _MAX_BYTES_PER_UTF8_BYTE = 4
+_MAX_BYTES_PER_CHARACTER = 4
 
 
 def inspect(
@@ -70,9 +71,11 @@ def _read_text(
     if text is None:
         return None
     text = tidy(text)
-    if not text.strip():
+    if not text or text.isspace():
         return Unreadable(reason=UnreadableReason.EMPTY, message="The file holds white space only.")
-    if len(text) > limits.max_text_bytes or len(text.encode()) > limits.max_text_bytes:
+    # Counted only where it could matter: encoding once more is a tenth of the work.
+    may_exceed = _MAX_BYTES_PER_CHARACTER * len(text) > limits.max_text_bytes
+    if may_exceed and len(text.encode()) > limits.max_text_bytes:
         return _too_much_text(limits)
     return Extraction(text=text, media_type=kind.media_type)
 
