@@ -31,6 +31,7 @@ from shared.wire.door import canonical
 from shared.wire.jsonl import split
 from shared.wire.members import ChunkSeed, IndexLine, Member, Repeat, line
 from shared.wire.paths import JobPaths
+from shared.wire.problems import Refused
 from shared.wire.prompts import prompt_text
 
 log = logging.getLogger(__name__)
@@ -41,6 +42,14 @@ class Claimed:
     """An unfinished earlier job of the run has, or will have, an answer to some of these requests."""
 
     by: Job
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unrunnable:
+    """The input cannot be run, whatever is tried. `inputs` counts the lines that were read."""
+
+    refusal: Refused
+    inputs: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +66,10 @@ class PlanFirstRound:
     tokens: Tokens
     earlier: Earlier
 
-    async def __call__(self, job: Job, run: int, alias: Alias, provider: BatchProvider) -> Planned | Claimed:
-        """Raise `InputErrors` or `Unusable` when the input cannot be run. Nothing is sent anywhere."""
+    async def __call__(
+        self, job: Job, run: int, alias: Alias, provider: BatchProvider
+    ) -> Planned | Claimed | Unrunnable:
+        """Nothing is sent anywhere, and nobody reads the files before the plan is committed."""
         spec = await load_spec(self.blobs, job)
         answered = await self.earlier.answers(job)
         texts = Texts(
@@ -72,14 +83,18 @@ class PlanFirstRound:
             sorting = _Sorting(job=job, answered=answered, cutter=cutter, spool=spool, provider=provider)
             try:
                 await self._read_all(job, run, reading, sorting)
+                reading.close()
+                sorting.oversizes.close()
+                check_endpoint(reading.endpoint, provider.traits, job.deployment)
+            except Refused as refusal:
+                await cutter.drop(refusal)
+                return Unrunnable(refusal=refusal, inputs=reading.count)
             except BaseException as error:
                 await cutter.drop(error)
                 raise
-            reading.close()
-            sorting.oversizes.close()
-            check_endpoint(reading.endpoint, provider.traits, job.deployment)
             for other in answered.unfinished:
                 if await self.earlier.claims_any(other, sorting.places):
+                    await cutter.drop(TryAgainLater("claimed"))
                     return Claimed(by=other)
             await self._answer_reused(answered, sorting)
             await self._write_decided(paths, run, sorting)

@@ -25,7 +25,7 @@ from shared.ports.providers import BatchProvider, Providers
 from shared.services.amend_job import amend_job
 from shared.services.heart import Heart
 from shared.services.planning.cutter import Cutter
-from shared.services.planning.first_round import Claimed, PlanFirstRound
+from shared.services.planning.first_round import Claimed, PlanFirstRound, Unrunnable
 from shared.services.policy import Policy
 from shared.services.streams import one_piece, own_lines, whole
 from shared.stores.jobs import Chunks, Jobs
@@ -95,15 +95,14 @@ class PlanRound:
     async def _plan_first(self, job: Job, run: int) -> Job | Round:
         job = await amend_job(self.jobs, job.tenant, job.id, lambda j: j.after(JobEvent.PLAN))
         catalog = await self.catalog.current()
-        try:
-            planned = await self.first(job, run, catalog.alias(job.alias), self._provider(catalog, job))
-        except Refused as refusal:
-            return await self._refuse(job, refusal)
+        planned = await self.first(job, run, catalog.alias(job.alias), self._provider(catalog, job))
+        if isinstance(planned, Unrunnable):
+            return await self._refuse(job, planned)
         if isinstance(planned, Claimed):
             return await self._hold(job)
         await self._write_round(job, 1, run, planned.seeds)
         endpoint, plan = planned.endpoint, planned.plan
-        return await self._commit(job, run, lambda j: replace(j, plan=plan, endpoint=endpoint))
+        return await self._commit(job, run, lambda j: replace(j, plan=plan, endpoint=endpoint, reason=None))
 
     async def _hold(self, job: Job) -> Round:
         """Another job of the run buys some of the same answers first; they will be taken from there."""
@@ -112,13 +111,13 @@ class PlanRound:
         )
         return Round(wait=self.policy.poll)
 
-    async def _refuse(self, job: Job, refusal: Refused) -> Round:
+    async def _refuse(self, job: Job, found: Unrunnable) -> Round:
         """The input cannot be run: every input of it has failed, and the errors say why."""
-        errors, total = _errors_of(refusal)
+        errors = _errors_of(found.refusal)
         document = msgspec.json.encode([error_json(e) for e in errors])
         await self.blobs.write(JobPaths(job.tenant, job.id).errors, one_piece(document))
-        tally = Tally.of([((Outcome.FAILED, "invalid_request"), total)])
-        plan = Plan(submitted=total, unique=0, reused=0, chunks=0, rounds=(), tally=tally)
+        tally = Tally.of([((Outcome.FAILED, "invalid_request"), found.inputs)])
+        plan = Plan(submitted=found.inputs, unique=0, reused=0, chunks=0, rounds=(), tally=tally)
         await amend_job(self.jobs, job.tenant, job.id, lambda j: replace(j, plan=plan, reason=INVALID_INPUT))
         return Round()
 
@@ -223,7 +222,7 @@ def _left_over(job: Job, chunks: list[Chunk]) -> int:
     return sum(c.settlement.again for c in _of_last_round(job, chunks) if c.settlement)
 
 
-def _errors_of(refusal: Refused) -> tuple[list[LineError], int]:
+def _errors_of(refusal: Refused) -> list[LineError]:
     if isinstance(refusal, InputErrors):
-        return list(refusal.errors), refusal.total
-    return [LineError(line=None, field=None, message=str(refusal))], 1
+        return list(refusal.errors)
+    return [LineError(line=None, field=None, message=str(refusal))]
