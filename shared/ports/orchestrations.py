@@ -2,12 +2,15 @@
 
 from typing import Protocol
 
-from shared.domain.ids import JobId
+from shared.domain.ids import JobId, TenantId
 
 
 class Orchestrations(Protocol):
-    async def start(self, job_id: JobId, run: int) -> None:
-        """Start the orchestration of this job's `run`-th life. One that exists already is success."""
+    async def start(self, job_id: JobId, run: int, *, tenant: TenantId) -> None:
+        """Start the orchestration of this job's `run`-th life. One that exists already is success.
+
+        Raise `TryAgainLater` if the engine does not answer.
+        """
         ...
 
     async def wake(self, job_id: JobId, run: int) -> None:

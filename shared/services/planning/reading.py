@@ -63,6 +63,15 @@ def stored_template(template: Template | None) -> TemplateText | None:
     return TemplateText(system=system, user=template.user.source)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A document that an input refers to, and where it does so."""
+
+    line: int
+    field: str
+    path: str
+
+
 class Reading:
     """Reads the lines of one job in order. `texts` is needed for documents, and only for planning."""
 
@@ -101,13 +110,17 @@ class Reading:
         """Raise `InputErrors` with everything that was wrong with the lines."""
         self._door.close()
 
-    def check(self, lines: Sequence[Line]) -> list[BlobRef]:
+    def check(self, lines: Sequence[Line]) -> list[Reference]:
         """Only look at the lines; the documents they refer to."""
-        if self._inputs is None:
-            self._door.admit(lines)
-            return []
-        entries = self._inputs.admit(lines)
-        return [v for entry in entries for v in entry.content.values() if isinstance(v, BlobRef)]
+        if self._requests is not None:
+            self._requests.admit(lines)
+        entries = self._inputs.admit(lines) if self._inputs is not None else []
+        return [
+            Reference(line=entry.line, field=f"vars.{name}.blob", path=value.path)
+            for entry in entries
+            for name, value in entry.content.items()
+            if isinstance(value, BlobRef)
+        ]
 
     async def read(self, lines: Sequence[Line]) -> AsyncIterator[list[Read]]:
         """The good lines, in order, a handful at a time."""

@@ -1,0 +1,153 @@
+"""Accept a job: its input and what applies to it into blobs, then pulse, record and orchestration.
+
+The pulse comes before the record: from the record's first moment the sweep would start a job that nobody did.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import msgspec
+
+from shared.domain.catalog import Catalog, Tenant
+from shared.domain.errors import Conflict, NotFound, TryAgainLater
+from shared.domain.ids import JobId
+from shared.domain.jobs import Job, JobStatus, Source, SourceKind
+from shared.domain.pulses import Pulse
+from shared.ports.blobs import Blobs
+from shared.ports.catalog import CatalogSource
+from shared.ports.clock import Clock
+from shared.ports.orchestrations import Orchestrations
+from shared.services.door.check_job import Checked, CheckJob
+from shared.services.job_spec import save_spec
+from shared.services.policy import Policy
+from shared.services.streams import Outlet
+from shared.stores.door import Uploads
+from shared.stores.jobs import Jobs
+from shared.stores.pulses import Pulses
+from shared.wire import paths
+from shared.wire.bodies import JobBody
+from shared.wire.paths import JobPaths
+from shared.wire.problems import Clash, Unusable
+
+log = logging.getLogger(__name__)
+
+MAX_UPLOAD = 4 * 1024**3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptJob:
+    jobs: Jobs
+    pulses: Pulses
+    uploads: Uploads
+    blobs: Blobs
+    catalog: CatalogSource
+    check: CheckJob
+    clock: Clock
+    policy: Policy
+
+    async def __call__(
+        self, tenant: Tenant, body: JobBody, size: int, job_id: JobId, orchestrations: Orchestrations
+    ) -> Job:
+        """The accepted job. `size`: bytes of the posted body. Safe to repeat under the same `job_id`."""
+        if (existing := await self.jobs.find(tenant.id, job_id)) is not None:
+            return existing.value
+        catalog: Catalog = await self.catalog.current()
+        checked = await self.check(tenant, body, size, catalog)
+        job = self._job(tenant, body, checked, job_id)
+        await self._store_input(job, body, checked)
+        return await self.begin(job, orchestrations)
+
+    async def begin(self, job: Job, orchestrations: Orchestrations) -> Job:
+        """From stored input to a running job."""
+        await self._add_pulse(job)
+        try:
+            await self.jobs.add(job)
+        except Conflict:
+            job = (await self.jobs.load(job.tenant, job.id)).value
+        log.info("job.accepted", extra={"job_id": job.id, "tenant": job.tenant, "alias": job.alias})
+        try:
+            await orchestrations.start(job.id, 1, tenant=job.tenant)
+        except TryAgainLater as later:
+            # It is on record: the sweep starts it.
+            log.warning("job.start_postponed", extra={"job_id": job.id, "why": str(later)})
+        return job
+
+    async def _add_pulse(self, job: Job) -> None:
+        pulse = Pulse(
+            tenant=job.tenant, job_id=job.id, run=1, due_at=self.clock.now(), deadline_at=job.deadline_at
+        )
+        try:
+            await self.pulses.add(pulse)
+        except Conflict:
+            log.info("pulse.exists", extra={"job_id": job.id})
+
+    def _job(self, tenant: Tenant, body: JobBody, checked: Checked, job_id: JobId) -> Job:
+        now = self.clock.now()
+        hours = body.deadline_hours
+        deadline = timedelta(hours=hours) if hours is not None else self.policy.job_deadline
+        return Job(
+            id=job_id,
+            tenant=tenant.id,
+            status=JobStatus.ACCEPTED,
+            created_at=now,
+            deadline_at=now + deadline,
+            alias=checked.alias.name,
+            endpoint=checked.endpoint,
+            deployment=checked.deployment.name,
+            provider=checked.deployment.provider,
+            model=checked.deployment.model,
+            run_id=body.run_id or job_id,
+            source=Source(kind=body.kind, path=JobPaths(tenant.id, job_id).source, checked=checked.in_full),
+            tags=body.tags,
+            dedupe=body.dedupe,
+        )
+
+    async def _store_input(self, job: Job, body: JobBody, checked: Checked) -> None:
+        await save_spec(self.blobs, job, checked.spec)
+        if checked.references:
+            async with Outlet(self.blobs, JobPaths(job.tenant, job.id).references) as outlet:
+                for path, etag in sorted(checked.references.items()):
+                    await outlet.write(msgspec.json.encode([path, etag]) + b"\n")
+        if body.kind is SourceKind.UPLOAD:
+            await self._take_upload(job, body.upload_id or "")
+        else:
+            await self.blobs.write(job.source.path, _lines(body.elements), content_type="application/jsonl")
+
+    async def _take_upload(self, job: Job, upload_id: str) -> None:
+        """Claim the upload for this job, and copy what it is now; later writes change nothing."""
+        stored = await self.uploads.find(job.tenant, upload_id)
+        if stored is None:
+            raise NotFound(f"no upload {upload_id[:80]!r}")
+        taken_by = stored.value.used_by
+        if taken_by and taken_by != job.id and await self.jobs.find(job.tenant, taken_by):
+            raise Clash(
+                f"upload {upload_id} was used by job {taken_by}; upload the file again", code="upload_used"
+            )
+        source = paths.upload(job.tenant, upload_id)
+        info = await self.blobs.head(source)
+        if info is None:
+            raise Unusable(f"nothing was uploaded to {upload_id} yet; PUT the file to its url first")
+        if info.size > MAX_UPLOAD:
+            raise Unusable(f"the upload has {info.size:,} bytes; {MAX_UPLOAD:,} are allowed; split it")
+        try:
+            await self.uploads.replace(stored, replace(stored.value, used_by=job.id))
+            await self.blobs.copy(source, job.source.path, etag=info.etag)
+        except Conflict as conflict:
+            raise Clash(
+                f"upload {upload_id} changed while the job was accepted; post the job again"
+            ) from conflict
+
+
+async def _lines(elements: Sequence[msgspec.Raw]) -> AsyncIterator[bytes]:
+    """Each element on a line of its own, so that its line number is its position."""
+    held: list[bytes] = []
+    size = 0
+    for element in elements:
+        held.append(msgspec.json.format(bytes(element), indent=-1) + b"\n")
+        size += len(held[-1])
+        if size > 1024 * 1024:
+            yield b"".join(held)
+            held, size = [], 0
+    yield b"".join(held)
