@@ -55,6 +55,7 @@ class FinishJob:
 
         Raise `Superseded` when another run drives the job.
         """
+        wait: timedelta | None = None
         async with self.heart.beating(job_id, run):
             try:
                 await self._finish(tenant, job_id)
@@ -64,8 +65,6 @@ class FinishJob:
             except Unbalanced as unbalanced:
                 await self._alarm(tenant, job_id, unbalanced)
                 wait = self.policy.poll
-            else:
-                wait = None
         if wait is not None:
             await self.heart.beat(job_id, run, next_in=wait)
             return wait

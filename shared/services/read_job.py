@@ -1,0 +1,100 @@
+"""Show jobs: the record, and what its chunks add up to at this moment."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import msgspec
+
+from shared.domain.chunks import Chunk
+from shared.domain.errors import NotFound
+from shared.domain.ids import TenantId
+from shared.domain.jobs import Job
+from shared.ports.blobs import Blobs
+from shared.services.merge_results import merge_results
+from shared.services.planning.plan_round import INVALID_INPUT
+from shared.services.streams import whole
+from shared.stores.jobs import Chunks, Jobs
+from shared.wire.paths import JobPaths
+from shared.wire.problems import Clash, LineError
+
+# A hundred errors of some hundred characters.
+MAX_ERRORS_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenJob:
+    """A job with its chunks and, if its input was refused, why."""
+
+    job: Job
+    chunks: list[Chunk]
+    errors: list[LineError]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFilter:
+    """None: any."""
+
+    status: str | None = None
+    alias: str | None = None
+    project: str | None = None
+
+    def matches(self, job: Job) -> bool:
+        return (
+            (self.status is None or job.status.value == self.status)
+            and (self.alias is None or job.alias == self.alias)
+            and (self.project is None or job.tags.get("project") == self.project)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadJob:
+    """Reading changes nothing and books nothing, however often it is done."""
+
+    jobs: Jobs
+    chunks: Chunks
+    blobs: Blobs
+
+    async def one(self, tenant: TenantId, job_id: str) -> SeenJob:
+        """Raise `NotFound`."""
+        job = (await self.jobs.load(tenant, job_id)).value
+        return SeenJob(job=job, chunks=await self.chunks.of(job.id), errors=await self._errors(job))
+
+    async def tenant_of(self, tenants: list[TenantId], job_id: str) -> TenantId:
+        """Which of these tenants the job belongs to. Raise `NotFound`."""
+        for tenant in tenants:
+            if await self.jobs.find(tenant, job_id) is not None:
+                return tenant
+        raise NotFound(f"no job {job_id[:80]!r}")
+
+    async def page(
+        self, tenant: TenantId, wanted: JobFilter, *, limit: int, after: str | None
+    ) -> tuple[list[Job], bool]:
+        """The newest `limit` jobs that match, after the one with the id `after`; whether there are more."""
+        found: list[Job] = []
+        async for job in self.jobs.newest_first(tenant, after=after):
+            if wanted.matches(job):
+                if len(found) == limit:
+                    return found, True
+                found.append(job)
+        return found, False
+
+    def results(self, seen: SeenJob, *, partial: bool) -> AsyncIterator[bytes]:
+        """NDJSON in input order. Raise `Clash` while the job is not finished, unless `partial`."""
+        job = seen.job
+        if job.erased_at:
+            raise NotFound(f"the content of job {job.id} was erased")
+        if job.is_finished:
+            return self.blobs.read(JobPaths(job.tenant, job.id).results)
+        if not partial:
+            raise Clash(
+                f"job {job.id} is {job.status.value}; ask again when it is finished, or with ?partial=true"
+                " for what there is",
+                code="not_finished",
+            )
+        return merge_results(self.blobs, job, seen.chunks, partial=True)
+
+    async def _errors(self, job: Job) -> list[LineError]:
+        if job.reason != INVALID_INPUT or job.erased_at:
+            return []
+        content = await whole(self.blobs, JobPaths(job.tenant, job.id).errors, limit=MAX_ERRORS_BYTES)
+        return [LineError(**error) for error in msgspec.json.decode(content)]
