@@ -41,14 +41,16 @@ class Notice:
     findings: Findings
     announce: Announce
 
-    async def __call__(self, finding: Finding) -> None:
+    async def __call__(self, finding: Finding) -> bool:
+        """False: it was recorded before."""
         if not await self.findings.record(finding):
-            return
+            return False
         log.warning(
             "finding.raised",
             extra={"kind": finding.kind.value, "subject": finding.subject, "tenant": finding.tenant},
         )
         await self.announce(event_of(finding))
+        return True
 
     async def not_admitted(self, deployment: str, why: NotAdmitted, now: datetime) -> None:
         """Once a day and deployment: somebody has to mend credentials, a role or an account."""

@@ -11,7 +11,8 @@ from shared.ports.blobs import Blobs
 from shared.services.streams import own_lines
 from shared.wire.members import read_index_line
 from shared.wire.paths import JobPaths
-from shared.wire.results import position_of, with_custom_id
+from shared.wire.results import head as head_of
+from shared.wire.results import with_custom_id
 
 
 class Unbalanced(GiveUp):
@@ -46,7 +47,7 @@ async def merge_results(
         for content in handful:
             settled = await _at(blobs, heads, position)
             if settled is not None:
-                yield with_custom_id(settled, bytes(read_index_line(content).id))
+                yield with_custom_id(settled, read_index_line(content).id) + b"\n"
             elif not partial:
                 raise Unbalanced(f"job {job.id}: input {position + 1} has no outcome")
             position += 1
@@ -84,7 +85,7 @@ async def _next(heads: list[_Head], head: _Head) -> None:
     if line is None:
         heapq.heappop(heads)
         return
-    head.line, head.position = line, position_of(line)
+    head.line, head.position = line, head_of(line)[0]
     heapq.heapreplace(heads, head)
 
 

@@ -24,7 +24,7 @@ from shared.wire.door_shape import TOKEN_LIMITS
 from shared.wire.jsonl import split
 from shared.wire.paths import JobPaths
 from shared.wire.problems import Clash, Unusable
-from shared.wire.results import read_outcome
+from shared.wire.results import read_result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +92,8 @@ class RetryJob:
         """For every input in order: its custom id if it is to be sent again."""
         async for handful in own_lines(self.blobs, JobPaths(old.tenant, old.id).results):
             for content in handful:
-                result = read_outcome(content)
-                outcome = Outcome(result.outcome)
-                again = outcome in include or not is_final(outcome, result.reason)
+                result = read_result(content)
+                again = result.outcome in include or not is_final(result.outcome, result.reason)
                 yield result.custom_id if again else None
 
     async def _copy_rest(self, old: Job, new: Job, params: Mapping[str, object]) -> None:

@@ -53,9 +53,9 @@ class Repeat(msgspec.Struct, frozen=True, array_like=True):
 
 
 class IndexLine(msgspec.Struct, frozen=True):
-    """One input: its custom id (as raw JSON) and the key of its request."""
+    """One input: its custom id and the key of its request."""
 
-    id: msgspec.Raw
+    id: str
     k: str
 
 

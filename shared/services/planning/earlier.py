@@ -13,7 +13,7 @@ from shared.stores.jobs import Chunks, Jobs
 from shared.stores.runs import Runs
 from shared.wire.members import read_index_line
 from shared.wire.paths import JobPaths
-from shared.wire.results import SettledLine, read_settled_line
+from shared.wire.results import head, verdict
 
 
 @dataclass(slots=True)
@@ -38,9 +38,10 @@ class Earlier:
         The newest answer counts, but a success is never replaced by anything else.
         """
         answered = Answered()
-        if job.fresh or not job.dedupe or job.run_id == job.id:
+        if not job.dedupe or job.run_id == job.id:
             return answered
-        for before in await self.runs.join(job.tenant, job.run_id, job.id):
+        # A retry enters the run too, so that later jobs find its answers; it buys all of its own.
+        for before in [] if job.fresh else await self.runs.join(job.tenant, job.run_id, job.id):
             await self._add(job, before, answered)
         return answered
 
@@ -54,16 +55,17 @@ class Earlier:
         place = len(answered.jobs)
         answered.jobs.append(found.value)
         async for settled in self._settled(found.value):
-            if not is_final(Outcome(settled.r.outcome), settled.r.reason):
-                continue
-            if settled.r.outcome == Outcome.SUCCEEDED or settled.k not in answered.by_key:
-                answered.by_key[settled.k] = place
+            (outcome, reason), (_, key) = verdict(settled), head(settled)
+            better = outcome is Outcome.SUCCEEDED or key not in answered.by_key
+            if better and is_final(outcome, reason):
+                answered.by_key[key] = place
 
-    async def lines(self, job: Job, wanted: Container[str]) -> AsyncIterator[SettledLine]:
-        """The settled lines of one job whose key is wanted."""
+    async def lines(self, job: Job, wanted: Container[str]) -> AsyncIterator[tuple[str, bytes]]:
+        """The settled lines of one job whose key is wanted, each with its key."""
         async for settled in self._settled(job):
-            if settled.k in wanted:
-                yield settled
+            _, key = head(settled)
+            if key in wanted:
+                yield key, settled
 
     async def claims_any(self, job: Job, keys: Container[str]) -> bool:
         """Whether an unfinished job has bought, or is going to buy, any of these. Unplanned: assume it."""
@@ -75,7 +77,7 @@ class Earlier:
                 return True
         return False
 
-    async def _settled(self, job: Job) -> AsyncIterator[SettledLine]:
+    async def _settled(self, job: Job) -> AsyncIterator[bytes]:
         if job.plan is None or not job.plan.rounds:
             return
         paths = JobPaths(job.tenant, job.id)
@@ -85,6 +87,6 @@ class Earlier:
             try:
                 async for handful in own_lines(self.blobs, path):
                     for content in handful:
-                        yield read_settled_line(content)
+                        yield content
             except NotFound:
                 continue

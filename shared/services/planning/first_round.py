@@ -112,8 +112,7 @@ class PlanFirstRound:
                     counts = await self._count(job, handful, limits)
                     for read, tokens in zip(handful, counts, strict=True):
                         key = await sorting.sort(read, tokens, sound=reading.is_sound)
-                        identity = msgspec.Raw(msgspec.json.encode(read.custom_id))
-                        await index.write(line(IndexLine(id=identity, k=key)))
+                        await index.write(line(IndexLine(id=read.custom_id, k=key)))
 
     async def _count(self, job: Job, handful: list[Read], limits: Limits) -> list[int | None]:
         """Tokens of each, if the deployment has a quota to keep to."""
@@ -141,18 +140,19 @@ class PlanFirstRound:
             wanted = {key for key, by in sorting.reused.items() if by == place}
             if not wanted:
                 continue
-            async for settled in self.earlier.lines(before, wanted):
-                if settled.k in wanted:
-                    wanted.remove(settled.k)
-                    sorting.reuse(settled)
+            async for key, settled in self.earlier.lines(before, wanted):
+                if key in wanted:
+                    wanted.remove(key)
+                    sorting.reuse(key, settled)
             if wanted:
                 # Erased between our two looks. The next look will not find that job at all.
                 raise TryAgainLater(f"job {before.id} was erased while its answers were being reused")
 
     async def _write_decided(self, paths: JobPaths, run: int, sorting: "_Sorting") -> None:
         async with Outlet(self.blobs, paths.decided(run)) as outlet:
-            for position, place, key in sorted(sorting.decided):
-                await outlet.write(results.settled_line(position, key, sorting.spool.get(place)))
+            for position, place in sorted(sorting.decided):
+                settled = results.at_position(sorting.spool.get(place), position)
+                await outlet.write(settled + b"\n")
 
     async def _write_repeats(self, paths: JobPaths, run: int, sorting: "_Sorting") -> None:
         if not sorting.repeats:
@@ -177,7 +177,7 @@ class _Sorting:
     places: dict[str, int] = field(default_factory=dict)
     repeats: dict[int, list[int]] = field(default_factory=dict)
     reused: dict[str, int] = field(default_factory=dict)
-    decided: list[tuple[int, int, str]] = field(default_factory=list)
+    decided: list[tuple[int, int]] = field(default_factory=list)
     oversizes: Oversizes = field(default_factory=Oversizes)
     _tally: dict[Verdict, int] = field(default_factory=dict)
     _keys: KeyMaker | None = None
@@ -221,38 +221,34 @@ class _Sorting:
         await self.cutter.add(Member(k=key, p=read.position), content, tokens)
 
     def _decide(self, read: Read) -> str:
-        key = f"input-{read.position}"
+        key = RequestKey(f"input-{read.position}")
         judgement = read.decided or Judgement(outcome=Outcome.FAILED, reason="unreadable")
-        self._decided_keys += 1
-        self._settle([read.position], key, self._result(judgement), (judgement.outcome, judgement.reason))
-        return key
-
-    def reuse(self, settled: results.SettledLine) -> None:
-        """Answer every input that asks for this key with what an earlier job got."""
-        first = self.places[settled.k]
-        positions = [first, *self.repeats.pop(first, [])]
-        self._reused_inputs += len(positions)
-        content = results.as_reused(results.result_of(settled))
-        self._settle(positions, settled.k, content, (Outcome(settled.r.outcome), settled.r.reason))
-
-    def _settle(self, positions: list[int], key: str, content: bytes, verdict: Verdict) -> None:
-        place = self.spool.add(content)
-        self.decided += [(position, place, key) for position in positions]
-        self._tally[verdict] = self._tally.get(verdict, 0) + len(positions)
-
-    def _result(self, judgement: Judgement) -> bytes:
-        return results.result(
-            outcome=judgement.outcome,
-            reason=judgement.reason,
-            message=judgement.message,
-            output=None,
+        settled = results.settled_line(
+            position=read.position,
+            key=key,
+            judgement=judgement,
             response=None,
             usage=None,
-            cost=None,
+            spend=None,
             provider=None,
             model=None,
             attempts=0,
         )
+        self._decided_keys += 1
+        self._settle([read.position], settled, (judgement.outcome, judgement.reason))
+        return key
+
+    def reuse(self, key: str, settled: bytes) -> None:
+        """Answer every input that asks for this key with what an earlier job got."""
+        first = self.places[key]
+        positions = [first, *self.repeats.pop(first, [])]
+        self._reused_inputs += len(positions)
+        self._settle(positions, results.repeated(settled), results.verdict(settled))
+
+    def _settle(self, positions: list[int], settled: bytes, verdict: Verdict) -> None:
+        place = self.spool.add(settled)
+        self.decided += [(position, place) for position in positions]
+        self._tally[verdict] = self._tally.get(verdict, 0) + len(positions)
 
     def plan(self, run: int, chunks: int) -> Plan:
         return Plan(

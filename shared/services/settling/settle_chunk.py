@@ -12,6 +12,7 @@ from shared.domain.catalog import Deployment, Lane
 from shared.domain.chunks import Chunk, ChunkEvent, Settlement
 from shared.domain.errors import NotFound
 from shared.domain.findings import Finding, FindingKind
+from shared.domain.ids import RequestKey
 from shared.domain.jobs import Job
 from shared.domain.ledger import LedgerRow
 from shared.domain.prices import PriceCard
@@ -177,21 +178,19 @@ class _Writer:
             self.again.put(ruling.place, self._member(ruling))
 
     def settled_line(self, position: int, place: int, *, repeated: bool) -> bytes:
-        result = self._settled.get(place)
+        settled = self._settled.get(place)
         if repeated:
-            result = results.as_reused(result)
-        return results.settled_line(position, self._keys[place], result)
+            settled = results.repeated(results.at_position(settled, position))
+        return settled + b"\n"
 
     def _result(self, ruling: Ruling, row: Row | None) -> bytes:
-        judgement, spend = ruling.judgement, ruling.spend
-        return results.result(
-            outcome=judgement.outcome,
-            reason=judgement.reason,
-            message=judgement.message,
-            output=judgement.output,
+        return results.settled_line(
+            position=self._members.positions[ruling.place],
+            key=RequestKey(self._keys[ruling.place]),
+            judgement=ruling.judgement,
             response=row.body if row else None,
             usage=ruling.usage,
-            cost=spend.amount if spend is not None and not spend.unpriced else None,
+            spend=ruling.spend,
             provider=self._chunk.provider,
             model=self._model,
             attempts=self._chunk.attempt,
