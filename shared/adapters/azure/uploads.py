@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 from uuid import uuid4
 
@@ -20,6 +21,7 @@ from shared.adapters.azure.containers import with_container
 
 BLOCK_BYTES = 4 * 1024 * 1024  # times 50,000 blocks, the service's maximum, is 195 GiB
 BLOCKS_IN_FLIGHT = 3
+PUT_BYTES = 1024 * 1024  # a body of more raw bytes would hold up the event loop; blocks go as streams
 
 
 async def in_blocks(content: AsyncIterable[bytes], size: int = BLOCK_BYTES) -> AsyncGenerator[bytes]:
@@ -51,7 +53,7 @@ class Upload:
         """The bytes stored, and the service's answer to the request that made them visible."""
         async with aclosing(in_blocks(content)) as blocks:
             first = await anext(blocks, b"")
-            if len(first) < BLOCK_BYTES:
+            if len(first) <= PUT_BYTES:
                 return len(first), await self._put(first)
             staging = Staging(self.blob, self.container)
             try:
@@ -116,4 +118,6 @@ class Staging:
         await asyncio.gather(*self._in_flight, return_exceptions=True)
 
     async def _send(self, block_id: str, block: bytes) -> object:
-        return await with_container(self._container, lambda: self._blob.stage_block(block_id, block))
+        return await with_container(
+            self._container, lambda: self._blob.stage_block(block_id, BytesIO(block), length=len(block))
+        )
