@@ -15,6 +15,7 @@ from shared.ports.tables import Fields, Value
 MAX_KEY_CHARACTERS = 512
 MAX_STRING_CHARACTERS = 30_000
 MAX_ENTITY_BYTES = 400_000
+MAX_ENTITY_JSON_BYTES = 1_000_000  # as sent, everything beyond ASCII escaped: what Azurite measures
 MAX_FIELDS = 252
 MAX_INTEGER = 2**63
 MAX_BLOB_NAME_CHARACTERS = 1024
@@ -50,6 +51,8 @@ def check_entity(partition: str, row: str, fields: Fields) -> None:
         size += len(name) + _checked_size(name, value)
     if size > MAX_ENTITY_BYTES:
         raise ValueError(f"entity {row!r} has {size} bytes, more than {MAX_ENTITY_BYTES}")
+    if size > MAX_ENTITY_JSON_BYTES // 6 and _json_size(fields) > MAX_ENTITY_JSON_BYTES:
+        raise ValueError(f"entity {row!r} has more than {MAX_ENTITY_JSON_BYTES} bytes once written as JSON")
 
 
 def split_path(path: str) -> tuple[str, str]:
@@ -65,9 +68,32 @@ def split_prefix(prefix: str) -> tuple[str, str]:
     container, slash, name = prefix.partition("/")
     if not slash or not _CONTAINER.fullmatch(container):
         raise ValueError(f"{prefix!r} does not start with a container name and a slash")
-    if _characters(name) > MAX_BLOB_NAME_CHARACTERS:
-        raise ValueError(f"blob name of {len(name)} characters, more than {MAX_BLOB_NAME_CHARACTERS}")
     return container, name
+
+
+def fault_of_name(name: str) -> str | None:
+    """Why no blob can have this name; None if one can.
+
+    HTTP clients and servers resolve dot segments and take a backslash for a slash: such a name would reach
+    another blob than the one it spells.
+    """
+    try:
+        characters = _characters(name)
+    except UnicodeEncodeError:
+        return "is no valid Unicode"
+    if characters > MAX_BLOB_NAME_CHARACTERS:
+        return f"has more than {MAX_BLOB_NAME_CHARACTERS} characters"
+    if "\\" in name:
+        return "holds a backslash"
+    if not {".", ".."}.isdisjoint(name.split("/")):
+        return "has a dot segment"
+    return None
+
+
+def check_new_path(path: str) -> None:
+    _, name = split_path(path)
+    if fault := fault_of_name(name):
+        raise ValueError(f"blob path {path[:80]!r} {fault}")
 
 
 def bare_etag(etag: str) -> str:
@@ -106,6 +132,10 @@ def _checked_size(name: str, value: Value) -> int:
         case _:
             raise TypeError(f"field {name!r} holds a {type(value).__name__}")
     return 8
+
+
+def _json_size(fields: Fields) -> int:
+    return len(json.dumps({name: str(value) for name, value in fields.items()}))
 
 
 def _characters(text: str) -> int:

@@ -1,0 +1,1 @@
+"""What several suites share: processes on loopback, streams, receivers."""

@@ -6,7 +6,7 @@ from datetime import timedelta
 from itertools import count
 from urllib.parse import quote
 
-from shared.adapters.limits import bare_etag, split_path, split_prefix
+from shared.adapters.limits import bare_etag, check_new_path, split_path, split_prefix
 from shared.domain.errors import Conflict, NotFound
 from shared.ports.blobs import BlobInfo, UploadUrl
 from shared.ports.clock import Clock
@@ -55,7 +55,7 @@ class MemoryBlobs:
         content_type: str | None = None,
         overwrite: bool = True,
     ) -> BlobInfo:
-        split_path(path)
+        check_new_path(path)
         whole = bytearray()
         async for piece in content:
             whole += piece
@@ -65,7 +65,7 @@ class MemoryBlobs:
         return self._store(path, bytes(whole), content_type)
 
     async def copy(self, source: str, target: str, *, etag: str) -> BlobInfo:
-        split_path(target)
+        check_new_path(target)
         info, content = await self._version(source, etag)
         return self._store(target, content, info.content_type)
 
@@ -84,7 +84,7 @@ class MemoryBlobs:
 
     async def upload_url(self, path: str, *, valid_for: timedelta) -> UploadUrl:
         """An address nobody answers at: a test writes to `path` in the uploader's place."""
-        split_path(path)
+        check_new_path(path)
         assert valid_for > timedelta(0), "leave that has ended is none"
         await asyncio.sleep(0)
         return UploadUrl(

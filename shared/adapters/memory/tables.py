@@ -22,16 +22,16 @@ class _Partition:
 
     def store(self, entity: Entity) -> Entity:
         if entity.row not in self.rows:
-            insort(self.order, entity.row)
+            insort(self.order, entity.row, key=_place)
         self.rows[entity.row] = entity
         return entity
 
     def drop(self, row: str) -> None:
         del self.rows[row]
-        del self.order[bisect_left(self.order, row)]
+        del self.order[bisect_left(self.order, _place(row), key=_place)]
 
     def page(self, start: str) -> list[Entity]:
-        first = bisect_left(self.order, start)
+        first = bisect_left(self.order, _place(start), key=_place)
         return [self.rows[row] for row in islice(self.order, first, first + PAGE_ROWS)]
 
 
@@ -84,7 +84,7 @@ class MemoryTables:
     ) -> AsyncIterator[Entity]:
         while page := (await self._partition(table, partition)).page(start):
             for entity in page:
-                if stop is not None and entity.row >= stop:
+                if stop is not None and _place(entity.row) >= _place(stop):
                     return
                 yield entity
             start = page[-1].row + "\0"
@@ -98,6 +98,11 @@ class MemoryTables:
     def _entity(self, partition: str, row: str, fields: Fields) -> Entity:
         kept = {name: _as_stored(value) for name, value in fields.items()}
         return Entity(partition=partition, row=row, fields=kept, etag=f'W/"{next(self._versions)}"')
+
+
+def _place(row: str) -> bytes:
+    """Rows are ordered by UTF-16 units, as in the service."""
+    return row.encode("utf-16-be")
 
 
 def _as_stored(value: Value) -> Value:
