@@ -15,7 +15,7 @@ from tests.unit.catalog.texts import ENV, GOOD
 
 PATH = "config/catalog.yaml"
 OTHER = GOOD.replace("nightly", "weekly")
-BAD = GOOD.replace("[mini]", "[minni]")
+BAD = GOOD.replace("nightly: {hours: [mini]}", "nightly: {hours: [minni]}")
 
 
 class Unsteady(MemoryBlobs):
@@ -38,9 +38,7 @@ class Watched:
         self.clock = FixedClock(datetime(2026, 11, 30, tzinfo=UTC))
         self.blobs = Unsteady(self.clock)
         self.refused: list[CatalogRefused] = []
-        self.source = CatalogBlob(
-            self.blobs, PATH, env=ENV, clock=self.clock, on_refused=self.refused.append
-        )
+        self.source = CatalogBlob(self.blobs, PATH, env=ENV, clock=self.clock, on_refused=self.refused.append)
 
     async def write(self, text: str) -> None:
         async def pieces() -> AsyncIterator[bytes]:

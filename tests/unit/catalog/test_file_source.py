@@ -16,7 +16,7 @@ from shared.wire.catalog import CatalogRefused
 from tests.unit.catalog.texts import ENV, GOOD
 
 OTHER = GOOD.replace("nightly", "weekly")
-BAD = GOOD.replace("[mini]", "[minni]")
+BAD = GOOD.replace("nightly: {hours: [mini]}", "nightly: {hours: [minni]}")
 SECOND = timedelta(seconds=1)
 
 
@@ -31,7 +31,7 @@ class Watched:
         self.source: CatalogSource = self.file
 
     def write(self, text: str) -> None:
-        """As an editor that writes beside and renames: a new inode, hence a new version, whatever the time."""
+        """As an editor that writes beside and renames: a new inode is a new version, whatever the time."""
         beside = self.path.with_suffix(".new")
         beside.write_text(text)
         beside.rename(self.path)

@@ -8,7 +8,16 @@ import pytest
 from shared.domain.catalog import Budget, DeploymentLimits, Lane
 from shared.domain.ids import AliasName, DeploymentName, TenantId
 from shared.domain.prices import Rates
-from tests.unit.catalog.texts import ALIASES, DEPLOYMENTS, DIGEST, GOOD, TENANTS, read, with_deployment, with_tenant
+from tests.unit.catalog.texts import (
+    ALIASES,
+    DEPLOYMENTS,
+    DIGEST,
+    GOOD,
+    TENANTS,
+    read,
+    with_deployment,
+    with_tenant,
+)
 
 SUPPORT, MINI = TenantId("support"), DeploymentName("mini")
 
@@ -29,8 +38,9 @@ def test_only_a_key_a_provider_with_its_model_and_one_lane_are_required() -> Non
 def test_a_tenant_has_what_was_written() -> None:
     tenant = read(
         with_tenant(
-            f'keys: ["sha256:{DIGEST.upper()}"], principals: [0A0A0A0A-1111-2222-3333-444444444444], admin: true, '
-            "weight: 2, required_tags: [project, owner], budget: {monthly: 500.10, on_exceed: reject}"
+            f'keys: ["sha256:{DIGEST.upper()}"], principals: [0A0A0A0A-1111-2222-3333-444444444444], '
+            "admin: true, weight: 2, required_tags: [project, owner], "
+            "budget: {monthly: 500.10, on_exceed: reject}"
         )
     ).tenants[SUPPORT]
 
@@ -43,14 +53,18 @@ def test_a_tenant_has_what_was_written() -> None:
 def test_a_tenant_is_found_by_key_and_by_principal() -> None:
     catalog = read(with_tenant(f'keys: ["sha256:{DIGEST}"], principals: [App-1]'))
 
-    assert catalog.tenant_of_key(DIGEST) == catalog.tenant_of_principal("x", "app-1") == catalog.tenants[SUPPORT]
+    assert (
+        catalog.tenant_of_key(DIGEST) == catalog.tenant_of_principal("x", "app-1") == catalog.tenants[SUPPORT]
+    )
     assert catalog.tenant_of_key("c" * 64) is None
 
 
 def test_an_endpoint_is_resolved_and_loses_its_last_slash() -> None:
     env = {"HOST": "acme.openai.azure.com", "PATH_OF_GATEWAY": "llm"}
 
-    text = with_deployment('provider: azure_openai, model: m, endpoint: "https://${HOST}/${PATH_OF_GATEWAY}/"')
+    text = with_deployment(
+        'provider: azure_openai, model: m, endpoint: "https://${HOST}/${PATH_OF_GATEWAY}/"'
+    )
 
     assert read(text, env).deployments[MINI].endpoint == "https://acme.openai.azure.com/llm"
 
@@ -74,8 +88,8 @@ def test_a_deployment_has_what_was_written() -> None:
     deployment = read(
         with_deployment(
             'provider: azure_openai, model: gpt-5-mini, deployment: 4711, endpoint: "https://a", '
-            "api_version: 2024-10-21, key_setting: AZURE_KEY, limits: {enqueued_tokens: 5_000_000, requests: 10, "
-            "bytes: 1000, tokens_per_minute: 300000, share: 1}"
+            "api_version: 2024-10-21, key_setting: AZURE_KEY, limits: {enqueued_tokens: 5_000_000, "
+            "requests: 10, bytes: 1000, tokens_per_minute: 300000, share: 1}"
         )
     ).deployments[MINI]
 
@@ -116,7 +130,9 @@ def test_prices_are_exact_and_a_rate_that_is_left_out_is_unknown() -> None:
 
 
 def test_a_price_of_the_deployment_goes_before_one_of_its_model() -> None:
-    text = TENANTS + DEPLOYMENTS.replace("gpt-5-mini}", "gpt-5-mini}\n  maxi: {provider: openai, model: gpt-5-mini}")
+    text = TENANTS + DEPLOYMENTS.replace(
+        "gpt-5-mini}", "gpt-5-mini}\n  maxi: {provider: openai, model: gpt-5-mini}"
+    )
 
     catalog = read(text + ALIASES + "prices:\n  gpt-5-mini: {input: 2}\n  maxi: {input: 3}\n")
 

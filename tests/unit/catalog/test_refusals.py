@@ -103,7 +103,9 @@ def test_a_mistake_is_named_with_its_line_its_field_and_a_reason(text: str, comp
 
 @pytest.mark.parametrize("name", ["Support", "sup port", "a/b", "..", "-a", "ünit", "a" * 64, '""'])
 @pytest.mark.parametrize("section", ["tenants", "pipelines"])
-def test_tenants_and_pipelines_are_named_by_slugs_because_they_are_parts_of_paths(section: str, name: str) -> None:
+def test_tenants_and_pipelines_are_named_by_slugs_because_they_are_parts_of_paths(
+    section: str, name: str
+) -> None:
     entry = {"tenants": f"{{{KEY}}}", "pipelines": "{task: summarize, alias: summarize}"}[section]
     text = f"tenants:\n  {name}: {entry}\n" + DEPLOYMENTS + ALIASES
     if section == "pipelines":
@@ -116,7 +118,9 @@ def test_tenants_and_pipelines_are_named_by_slugs_because_they_are_parts_of_path
 def test_a_tenant_is_not_named_like_a_container(name: str) -> None:
     refused = refusal(f"tenants:\n  {name}: {{{KEY}}}\n" + DEPLOYMENTS + ALIASES)
 
-    assert [p.reason for p in refused.problems] == ["is the name of a container of Postern's own; choose another"]
+    assert [p.reason for p in refused.problems] == [
+        "is the name of a container of Postern's own; choose another"
+    ]
 
 
 @pytest.mark.parametrize("name", ["a b", "a/b", ".a", "a" * 65])
@@ -140,7 +144,9 @@ def test_one_caller_is_never_two_tenants(field: str) -> None:
 
     refused = refusal(text + DEPLOYMENTS + ALIASES)
 
-    assert [(p.line, p.field.split("[")[0]) for p in refused.problems] == [(3, f"tenants.support.{field.split(':')[0]}")]
+    assert [(p.line, p.field.split("[")[0]) for p in refused.problems] == [
+        (3, f"tenants.support.{field.split(':')[0]}")
+    ]
     assert "belongs to tenant 'retail' already" in refused.problems[0].reason
 
 
@@ -171,7 +177,9 @@ def test_every_mistake_is_named_at_once_in_the_order_of_lines() -> None:
 def test_a_bad_deployment_is_not_called_unknown_as_well() -> None:
     text = TENANTS + "deployments:\n  mini: {provider: openai}\naliases:\n  a: {hours: [mini]}\n"
 
-    assert [p.field for p in refusal(text + "prices:\n  gpt-5: {input: 1}\n").problems] == ["deployments.mini.model"]
+    assert [p.field for p in refusal(text + "prices:\n  gpt-5: {input: 1}\n").problems] == [
+        "deployments.mini.model"
+    ]
 
 
 def test_at_most_a_hundred_mistakes_are_shown_and_all_are_counted() -> None:

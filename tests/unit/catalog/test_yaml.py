@@ -26,7 +26,10 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
         (b"a: 1\nb: \x07\n", "2: not YAML: control characters are not allowed"),
         (BOMB.encode(), "1: a: anchors and aliases are not accepted; write the value out"),
         (b"a: 1\n<<: *a\n", "2: <<: anchors and aliases are not accepted; write the value out"),
-        (b"a: !!python/object/apply:os.system [ls]\n", "1: a: tags (!) are not accepted; put the value in quotes"),
+        (
+            b"a: !!python/object/apply:os.system [ls]\n",
+            "1: a: tags (!) are not accepted; put the value in quotes",
+        ),
         (b"a: !secret x\n", "1: a: tags (!) are not accepted; put the value in quotes"),
         (b"? [a, b]\n: 1\n", "1: a field's name must be text"),
         (b"a: " + b"[" * 9 + b"]" * 9, "1: a[0][0][0][0][0][0][0][0]: nested deeper than 8 levels"),
