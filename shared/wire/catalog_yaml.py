@@ -150,8 +150,9 @@ def _events(text: str) -> Iterator[yaml.Event]:
         raise _unreadable(
             mark.line + 1 if mark else 1, f"not YAML: {error.problem or error.context}"
         ) from error
-    except yaml.YAMLError as error:
-        raise _unreadable(1, "not YAML: it holds characters that YAML does not allow") from error
+    except yaml.reader.ReaderError as error:
+        line = text.encode()[: error.position].count(b"\n") + 1
+        raise _unreadable(line, f"not YAML: {error.reason}") from error
 
 
 def _line(event: yaml.Event) -> int:

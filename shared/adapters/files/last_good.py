@@ -57,14 +57,15 @@ class LastGood:
         self._on_refused = on_refused
         self._catalog: Catalog | None = None
         self._version: str | None = _NEVER
-        self._trouble: str | None = None
+        self._refusal: str | None = None
+        self._silence: str | None = None
         self._looked_at: datetime | None = None
         self._looking = asyncio.Lock()
 
     @property
     def trouble(self) -> str | None:
         """Why the newest version is not in force. None: it is."""
-        return self._trouble
+        return self._silence or self._refusal
 
     async def current(self) -> Catalog:
         # Nobody waits for a look that another caller has begun, unless there is nothing to go on with.
@@ -74,7 +75,7 @@ class LastGood:
                     await self._look()
                     self._looked_at = self._clock.now()
         if self._catalog is None:
-            raise TryAgainLater(f"there is no good catalogue yet: {self._trouble}")
+            raise TryAgainLater(f"there is no good catalogue yet: {self.trouble}")
         return self._catalog
 
     def _is_due(self) -> bool:
@@ -86,10 +87,11 @@ class LastGood:
             version = await self._text.version()
             if version != self._version:
                 await self._take(version)
+            self._silence = None
         except (TryAgainLater, Conflict, NotFound) as error:
-            if self._trouble != str(error):
+            if self._silence != str(error):
                 log.warning("catalog.unreadable", extra={"catalog": self._text.name, "reason": str(error)})
-            self._trouble = str(error)
+            self._silence = str(error)
 
     async def _take(self, version: str | None) -> None:
         try:
@@ -102,12 +104,12 @@ class LastGood:
         except CatalogRefused as error:
             self._refuse(error)
         else:
-            self._trouble = None
+            self._refusal = None
             log.info("catalog.loaded", extra={"catalog": self._text.name, "version": version})
         self._version = version
 
     def _refuse(self, error: CatalogRefused) -> None:
-        self._trouble = str(error)
+        self._refusal = str(error)
         log.error(
             "catalog.refused",
             extra={
