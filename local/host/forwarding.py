@@ -93,10 +93,8 @@ class Forwarder:
         forward = asyncio.create_task(self._forward(exchange))
         try:
             return await self._first_word(forward, invocation)
-        except _BodyTooLarge:
-            return web.Response(status=413)
         except (aiohttp.ClientError, ConnectionError) as exc:
-            return self._broken(exchange, exc)
+            return _broken(exchange, exc)
         finally:
             forward.cancel()
 
@@ -148,15 +146,18 @@ class Forwarder:
                 raise _BodyTooLarge
             yield part
 
-    def _broken(self, exchange: _Exchange, exc: Exception) -> web.StreamResponse:
-        """What is left to say when a connection broke: nothing when it was the client's."""
-        name = exchange.function.name
-        transport = exchange.request.transport
-        if transport is None or transport.is_closing():
-            log.info("client.gone %s", name)
-        else:
-            log.error("forward.failed %s: %s: %s", name, type(exc).__name__, exc)
-        return web.Response(status=502)
+
+def _broken(exchange: _Exchange, exc: Exception) -> web.StreamResponse:
+    """What is left to say when a connection broke: nothing when it was the client's."""
+    if isinstance(exc.__cause__, _BodyTooLarge):
+        return web.Response(status=413)
+    name = exchange.function.name
+    transport = exchange.request.transport
+    if transport is None or transport.is_closing():
+        log.info("client.gone %s", name)
+    else:
+        log.error("forward.failed %s: %s: %s", name, type(exc).__name__, exc)
+    return web.Response(status=502)
 
 
 def _summary(request: web.Request, parameters: Mapping[str, str]) -> RpcHttp:

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import sys
+import traceback
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -64,14 +65,14 @@ class Worker:
         try:
             async with asyncio.timeout(time_limit.total_seconds()):
                 response = await runtime.invocation_request(_request(invocation_request=_message(invocation)))
-        except TimeoutError:
-            failure = _out_of_time(invocation, time_limit)
+        except (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError) as exc:
+            # The library answers a function's exception with a status. What is raised is a timeout, its own
+            # breakage, or what would end the host if it were not stopped here, such as a function's exit().
+            failure = _failure(exc, invocation, time_limit)
             self._answer(invocation.id, failure)
-            raise failure from None
-        except Exception as exc:
-            # The library answers a failing function with a status; what is raised is its own breakage.
-            self._answer(invocation.id, exc)
-            raise InvocationFailed(message=f"{type(exc).__name__}: {exc}") from exc
+            if _is_cancelled(exc):
+                raise
+            raise failure from exc
         return _checked(response)
 
     def _answer(self, invocation_id: str, error: Exception) -> None:
@@ -154,11 +155,20 @@ def _checked(response: messages.InvocationResponse) -> messages.InvocationRespon
     return response
 
 
-def _out_of_time(invocation: Invocation, time_limit: timedelta) -> InvocationFailed:
-    return InvocationFailed(
-        message=f"FunctionTimeoutException: Timeout value of {time_limit} exceeded by function "
-        f"'Functions.{invocation.function.name}' (Id: '{invocation.id}')."
-    )
+def _failure(exc: BaseException, invocation: Invocation, time_limit: timedelta) -> InvocationFailed:
+    if isinstance(exc, TimeoutError):
+        return InvocationFailed(
+            message=f"FunctionTimeoutException: Timeout value of {time_limit} exceeded by function "
+            f"'Functions.{invocation.function.name}' (Id: '{invocation.id}')."
+        )
+    stack_trace = "".join(traceback.format_exception(exc))
+    return InvocationFailed(message=f"{type(exc).__name__}: {exc}", stack_trace=stack_trace)
+
+
+def _is_cancelled(exc: BaseException) -> bool:
+    """Whether somebody cancels the invocation, rather than the function leaking a cancellation of its own."""
+    task = asyncio.current_task()
+    return isinstance(exc, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 def _raise_if_broken(app: Path, result: Any) -> None:

@@ -2,9 +2,10 @@
 
 import azure.durable_functions as df
 import azure.functions as func
-from blueprint_durable import blueprint as durable
-from blueprint_http import blueprint as http
-from blueprint_timers import blueprint as timers
+
+from tests.local.host.sample_app.durable_functions import blueprint as durable
+from tests.local.host.sample_app.http_functions import blueprint as http
+from tests.local.host.sample_app.timer_functions import blueprint as timers
 
 app = df.DFApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 app.register_functions(http)

@@ -1,4 +1,4 @@
-"""A timer whose schedule is a setting, one that takes longer than its interval, and what the host cannot run."""
+"""Timers: one whose schedule is a setting, one slower than its interval; and what the host cannot run."""
 
 import asyncio
 import json

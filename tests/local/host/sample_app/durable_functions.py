@@ -213,5 +213,5 @@ async def occupy(nothing: Any) -> None:
 
 @blueprint.activity_trigger(input_name="nothing")
 def most_at_once(nothing: Any) -> int:
-    time.sleep(0.01)  # noqa: TID251 - a synchronous activity, on a thread of the worker
+    time.sleep(0.01)
     return busy["most"]

@@ -1,0 +1,1 @@
+"""Starts the local stack, keeps it running and ends it."""

@@ -1,0 +1,67 @@
+"""The command line of `python -m local`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """`data` None means a temporary folder that goes when the stack ends."""
+
+    data: Path | None
+    port: int | None
+    catalog: Path | None
+    sweep: bool
+    settings: dict[str, str]
+
+
+def parse_options(arguments: Sequence[str]) -> Options:
+    """Exits with a message when the arguments make no sense."""
+    parser = argparse.ArgumentParser(prog="python -m local")
+    commands = parser.add_subparsers(dest="command", required=True)
+    up = commands.add_parser("up", help="start the local stack and keep it running until SIGTERM or SIGINT")
+    up.add_argument("--data", type=Path, help="folder for all state (default: a temporary one)")
+    up.add_argument("--port", type=_port, help="HTTP port (default: a free one, then always the same)")
+    up.add_argument("--catalog", type=_existing_file, help="catalogue to use instead of the built-in one")
+    up.add_argument("--no-sweep", action="store_true", help="do not run the sweep on its timer")
+    up.add_argument(
+        "--set",
+        dest="settings",
+        metavar="NAME=VALUE",
+        type=_assignment,
+        action="append",
+        default=[],
+        help="an app setting or environment value; may be repeated",
+    )
+    given = parser.parse_args(arguments)
+    return Options(
+        data=given.data,
+        port=given.port,
+        catalog=given.catalog,
+        sweep=not given.no_sweep,
+        settings=dict(given.settings),
+    )
+
+
+def _port(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
+    return int(text)
+
+
+def _existing_file(text: str) -> Path:
+    file = Path(text).resolve()
+    if not file.is_file():
+        raise argparse.ArgumentTypeError(f"there is no file {file}")
+    return file
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value

@@ -1,0 +1,42 @@
+"""Whether a process answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from urllib.parse import urlsplit
+
+from local.launcher.processes import Process
+
+_ANSWER_SECONDS = 2.0
+
+
+async def is_ready(process: Process) -> bool:
+    """A look, without waiting for longer than it takes to see."""
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            if process.url is not None:
+                return await _answers(process.url)
+            for port in process.ports:
+                await _connect(port)
+            return True
+    except (OSError, TimeoutError, EOFError):
+        return False
+
+
+async def _connect(port: int) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+
+
+async def _answers(url: str) -> bool:
+    address = urlsplit(url)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    try:
+        writer.write(f"GET {address.path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        status = await reader.readline()
+        return status.split()[1:2] == [b"200"]
+    finally:
+        writer.close()
