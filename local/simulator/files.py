@@ -64,7 +64,8 @@ class Files:
     def get(self, provider: str, file_id: str) -> StoredFile | None:
         """None when there is no such file, or it has lapsed."""
         found = self._database.execute(
-            "SELECT record FROM files WHERE provider = ? AND id = ? AND (expires_at IS NULL OR expires_at >= ?)",
+            "SELECT record FROM files WHERE provider = ? AND id = ?"
+            " AND (expires_at IS NULL OR expires_at >= ?)",
             [provider, file_id, self._clock.now()],
         ).fetchone()
         return self._decoder.decode(found[0]) if found else None
