@@ -35,7 +35,8 @@ def pace(batch: Batch, *, now: float, expires: bool) -> Pace:
 
 
 def _stuck(batch: Batch, script: Script, elapsed: float) -> Pace:
-    if script.after_seconds and elapsed >= script.after_seconds:
+    is_over = script.after_seconds and elapsed >= script.after_seconds
+    if is_over or script.state == Status.FINALIZING:
         return Pace(rows=batch.total, ending=Status.COMPLETED, wait=0)
     rows = 0 if script.rows is None else rows_wanted(batch.total, script)
     wait = _bounded(script.after_seconds - elapsed) if script.after_seconds else LATEST

@@ -195,6 +195,8 @@ def _misplaced(rule: Rule, given: set[str]) -> Iterable[str]:
     else:
         if operation not in {None, "create"}:
             yield f"a `batch` rule cannot be matched by operation {operation!r}"
+        if then.completed is not None and then.state not in {None, "in_progress"}:
+            yield "`completed` needs `state` in_progress"
         yield from _only_with(given, ONLY_WITH_BATCH, then.batch or "", "batch")
 
 

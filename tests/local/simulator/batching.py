@@ -81,5 +81,7 @@ def message(row: Row) -> str:
 
 
 def counts(batch: Batch) -> tuple[int, int, int]:
-    assert batch.request_counts is not None
-    return batch.request_counts.total, batch.request_counts.completed, batch.request_counts.failed
+    """Total, completed, failed; Azure does not know them at first."""
+    seen = batch.request_counts
+    assert seen is not None
+    return seen.total or 0, seen.completed or 0, seen.failed or 0
