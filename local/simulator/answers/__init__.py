@@ -1,0 +1,1 @@
+"""What the simulated model answers, in no provider's words."""

@@ -1,0 +1,1 @@
+"""The provider simulator, driven by the unmodified SDKs over sockets."""
