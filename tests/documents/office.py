@@ -1,4 +1,4 @@
-"""Office packages, modern and OpenDocument, with the least that readers ask for; and packages that lie."""
+"""Office packages, modern and OpenDocument, with the least that readers ask for."""
 
 import io
 import struct
@@ -94,17 +94,6 @@ def xls(rows: Sequence[Sequence[str]]) -> bytes:
     sheet = _record(0x809, struct.pack("<HHHHII", 0x600, 0x10, 0, 0, 0, 0)) + cells + _record(0x0A, b"")
     start = len(_workbook_globals(0))
     return compound({"Workbook": _workbook_globals(start) + sheet})
-
-
-def lying_package(honest: bytes, *, declared_bytes: int) -> bytes:
-    """`honest` with every entry declared to unfold to `declared_bytes`, in both of its directories."""
-    data = bytearray(honest)
-    for signature, place in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
-        at = data.find(signature)
-        while at >= 0:
-            struct.pack_into("<I", data, at + place, declared_bytes)
-            at = data.find(signature, at + 4)
-    return bytes(data)
 
 
 def _slide(lines: Sequence[str]) -> str:

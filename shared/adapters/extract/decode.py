@@ -12,9 +12,15 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _CHARSET = re.compile(r"charset\s*=\s*\"?([\w.:-]{1,40})", re.IGNORECASE)
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffe\uffff]")
-_MAX_CONTROL_SHARE = 0.01
+_CONTROL = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\ufffe\uffff]")
 _SAMPLE_CHARACTERS = 16_384
+_MAX_CONTROL_SHARE = 0.01
+_MAX_NUL_SHARE = 0.25
+_HARMLESS = 4
+
+# Which share of UTF-16's pairs has a zero byte: in Latin script nearly all, elsewhere spaces and digits.
+_LATIN_ZEROS = 0.7
+_SOME_ZEROS = 0.1
 
 
 def decode(data: bytes, *, content_type: str | None = None) -> str | None:
@@ -25,10 +31,13 @@ def decode(data: bytes, *, content_type: str | None = None) -> str | None:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _printable(data[len(mark) :].decode(encoding, "replace"))
+    # Latin letters in UTF-16 are also valid UTF-8, of which every second character is NUL.
+    if (text := _by_zeros(data, at_least=_LATIN_ZEROS)) is not None:
+        return text
     for candidate in ("utf-8", _declared(content_type)):
         if candidate and (text := _strictly(data, candidate)) is not None:
             return text
-    return _by_zeros(data)
+    return _by_zeros(data, at_least=_SOME_ZEROS)
 
 
 def tidy(text: str) -> str:
@@ -49,9 +58,13 @@ def _strictly(data: bytes, encoding: str) -> str | None:
         return None
 
 
-def _by_zeros(data: bytes) -> str | None:
-    """UTF-16 without a mark: Latin letters and spaces leave zeros on one side of the pairs only."""
+def _by_zeros(data: bytes, *, at_least: float) -> str | None:
+    """UTF-16 without a mark: its zeros stand on one side of the pairs only."""
+    if b"\0" not in data:
+        return None
     zeros_first, zeros_second = data[0::2].count(0), data[1::2].count(0)
+    if max(zeros_first, zeros_second) < at_least * len(data) / 2:
+        return None
     if zeros_second > 10 * zeros_first:
         return _strictly(data, "utf-16-le")
     if zeros_first > 10 * zeros_second:
@@ -60,7 +73,9 @@ def _by_zeros(data: bytes) -> str | None:
 
 
 def _printable(text: str) -> str | None:
-    """`text` unless control characters show that it is no text. A few, NUL among them, do no harm."""
+    """`text` unless control characters show that it is no text; a few of them do no harm."""
     sample = text[:_SAMPLE_CHARACTERS]
-    noise = len(_CONTROL.findall(sample))
-    return text if noise <= max(4, _MAX_CONTROL_SHARE * len(sample)) else None
+    if sample.count("\0") > max(_HARMLESS, _MAX_NUL_SHARE * len(sample)):
+        return None
+    controls = len(_CONTROL.findall(sample))
+    return text if controls <= max(_HARMLESS, _MAX_CONTROL_SHARE * len(sample)) else None

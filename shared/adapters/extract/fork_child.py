@@ -38,7 +38,7 @@ def confine(limits: ChildLimits, *, output_bytes: int) -> None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         # macOS refuses this bound; there the other ones have to do.
         _bound(resource.RLIMIT_AS, limits.memory_bytes)
-    _bound(resource.RLIMIT_CPU, limits.cpu_seconds)
+    _bound_time(limits.cpu_seconds)
     _bound(resource.RLIMIT_FSIZE, output_bytes)
     _bound(resource.RLIMIT_NOFILE, _MAX_OPEN_FILES)
     _bound(resource.RLIMIT_CORE, 0)
@@ -47,11 +47,15 @@ def confine(limits: ChildLimits, *, output_bytes: int) -> None:
     signal.setitimer(signal.ITIMER_REAL, limits.wall_seconds)
 
 
-def _bound(what: int, most: int) -> None:
+def _bound(what: int, most: int, *, slack: int = 0) -> None:
     _, ceiling = resource.getrlimit(what)
-    if ceiling != resource.RLIM_INFINITY:
-        most = min(most, ceiling)
-    resource.setrlimit(what, (most, most))
+    hard = most + slack if ceiling == resource.RLIM_INFINITY else min(most + slack, ceiling)
+    resource.setrlimit(what, (min(most, hard), hard))
+
+
+def _bound_time(seconds: int) -> None:
+    # At the hard bound the kernel kills; the signal that names the cause comes at a lower, soft one.
+    _bound(resource.RLIMIT_CPU, seconds, slack=1)
 
 
 def _answer(order: Order, output: str, answers: int) -> Done | Refused | Failed:
@@ -78,7 +82,7 @@ def _read(order: Order, output: str, answers: int) -> Done:
         child_limits=order.child_limits,
     )
     choice = choose(document, is_second=order.is_second)
-    _bound(resource.RLIMIT_CPU, max(1, round(choice.share_of_time * order.child_limits.cpu_seconds)))
+    _bound_time(max(1, round(choice.share_of_time * order.child_limits.cpu_seconds)))
     os.write(answers, line(Opened(media_type=choice.media_type)))
     sink = TextSink.to(output, max_bytes=order.limits.max_text_bytes)
     pages = choice.reader(document, sink) or Pages(count=0, without_text=())

@@ -22,6 +22,17 @@ def test_a_mark_is_believed_even_when_the_file_was_cut(mark: str) -> None:
     assert text.startswith(SENTENCE[:-1])
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("words", ["Привет, как дела сегодня?", "Καλημέρα σε όλους εδώ", "hi"])
+def test_utf16_without_a_mark_is_recognised_in_other_scripts(words: str, encoding: str) -> None:
+    assert decode(words.encode(encoding)) == words
+
+
+@pytest.mark.parametrize("padded", [b"a\0bc", b"Gr\xc3\xbc\xc3\x9fe\0\r\n" * 50, b"name\0\0\0\0value of it"])
+def test_utf8_with_nul_in_it_stays_utf8(padded: bytes) -> None:
+    assert decode(padded) == padded.decode()
+
+
 def test_the_declared_charset_is_used_where_utf8_does_not_fit() -> None:
     data = SENTENCE.encode("windows-1252")
 

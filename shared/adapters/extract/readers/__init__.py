@@ -121,6 +121,6 @@ def _read_office(document: Document, sink: TextSink, *, format_: Format, has_pic
         return
     if has_pictures:
         raise refusal.no_text(
-            "The document holds pictures only; run text recognition (OCR) and drop the result."
+            "The document holds no text, at most pictures; run text recognition (OCR) and drop the result."
         )
     raise refusal.empty("document")

@@ -43,7 +43,7 @@ def _write_sheet(name: str, rows: Iterable[list[Cell]], sink: TextSink) -> None:
     """Empty rows are left out, and the heading of a sheet without any other."""
     heading = f"# {name}\n"
     for row in rows:
-        line = "\t".join(map(_shown, row)).rstrip("\t")
+        line = "\t".join(map(shown, row)).rstrip("\t")
         if line and not line.isspace():
             sink.write(f"{heading}{line}\n")
             heading = ""
@@ -51,7 +51,8 @@ def _write_sheet(name: str, rows: Iterable[list[Cell]], sink: TextSink) -> None:
         sink.write("\n")
 
 
-def _shown(cell: Cell) -> str:
+def shown(cell: Cell) -> str:
+    """`cell` as one piece of a line: no tabs, no line ends, no `.0`."""
     match cell:
         case bool():
             return "TRUE" if cell else "FALSE"
