@@ -48,6 +48,8 @@ def refuse_unknown(entry: dict[str, object], known: frozenset[str], hint: str) -
 def why_malformed(error: Exception) -> str:
     """The decoder's complaint, which holds a position and no content."""
     text = str(error).removeprefix("JSON is malformed: ")
+    if text == "Input data was truncated":
+        return "it ends in the middle of a value or of a surrogate pair"
     return text[:1].lower() + text[1:]
 
 
