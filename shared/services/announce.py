@@ -41,16 +41,18 @@ class Notice:
     findings: Findings
     announce: Announce
 
-    async def __call__(self, finding: Finding) -> bool:
-        """False: it was recorded before."""
-        if not await self.findings.record(finding):
-            return False
+    async def __call__(self, finding: Finding) -> None:
+        if await self.findings.has(finding):
+            return
+        # Into the outbox before the record: once it is recorded nobody announces it any more.
+        event = event_of(finding)
+        await self.announce.outbox.add(event)
+        await self.findings.record(finding)
         log.warning(
             "finding.raised",
             extra={"kind": finding.kind.value, "subject": finding.subject, "tenant": finding.tenant},
         )
-        await self.announce(event_of(finding))
-        return True
+        await self.announce.publish(event)
 
     async def not_admitted(self, deployment: str, why: NotAdmitted, now: datetime) -> None:
         """Once a day and deployment: somebody has to mend credentials, a role or an account."""

@@ -78,9 +78,9 @@ class Sweep:
     async def _mark_late(self, job: Job, now: datetime) -> None:
         if job.late:
             return
-        # The notice comes first and is kept once; the flag then says that everybody has been told.
-        if await self.notice(late_finding(job, now)):
-            await self.announce(late_event(replace(job, late=True), now))
+        # The flag comes last: it says that everybody has been told.
+        await self.announce(late_event(replace(job, late=True), now))
+        await self.notice(late_finding(job, now))
         await amend_job(self.jobs, job.tenant, job.id, lambda j: replace(j, late=True))
 
     # Orchestrations that are gone

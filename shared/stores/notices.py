@@ -1,5 +1,6 @@
 """Findings, and the outbox of events that still have to be published."""
 
+import contextlib
 import hashlib
 import zlib
 from collections.abc import AsyncIterator
@@ -23,16 +24,18 @@ class Findings:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    async def record(self, finding: Finding) -> bool:
-        """True when it is new, False when the same was recorded before."""
-        row = f"{finding.kind.value}-{hashlib.sha256(finding.subject.encode()).hexdigest()[:32]}"
-        try:
-            await self._tables.insert(
-                FINDINGS, finding.tenant or OPERATORS, row, small.finding_to_fields(finding)
-            )
-        except Conflict:
-            return False
-        return True
+    @staticmethod
+    def _row(finding: Finding) -> str:
+        return f"{finding.kind.value}-{hashlib.sha256(finding.subject.encode()).hexdigest()[:32]}"
+
+    async def has(self, finding: Finding) -> bool:
+        return await self._tables.get(FINDINGS, finding.tenant or OPERATORS, self._row(finding)) is not None
+
+    async def record(self, finding: Finding) -> None:
+        """The first one stays: a repeat changes nothing."""
+        fields = small.finding_to_fields(finding)
+        with contextlib.suppress(Conflict):
+            await self._tables.insert(FINDINGS, finding.tenant or OPERATORS, self._row(finding), fields)
 
     async def of(self, tenant: TenantId | None) -> AsyncIterator[Finding]:
         """A tenant's findings, or with None those that concern operators only. In no useful order."""
