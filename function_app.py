@@ -1,0 +1,16 @@
+"""Registers the triggers with the Functions host, and does nothing else."""
+
+import azure.durable_functions as df
+import azure.functions as func
+
+from shared.triggers import batch, health, http_jobs, http_reports, sweep
+
+app = df.DFApp(http_auth_level=func.AuthLevel.ANONYMOUS)
+for blueprint in (
+    batch.blueprint,
+    health.blueprint,
+    http_jobs.blueprint,
+    http_reports.blueprint,
+    sweep.blueprint,
+):
+    app.register_functions(blueprint)
