@@ -34,9 +34,17 @@ class Azurite:
     @property
     def connection_string(self) -> str:
         return (
-            f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={ACCOUNT_KEY};"
-            f"BlobEndpoint={self.blob_url};QueueEndpoint={self.queue_url};TableEndpoint={self.table_url};"
+            f"{connection_string(blob_url=self.blob_url, table_url=self.table_url)}"
+            f"QueueEndpoint={self.queue_url};"
         )
+
+
+def connection_string(*, blob_url: str, table_url: str) -> str:
+    """To the account every Azurite has, wherever it is reached."""
+    return (
+        f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={ACCOUNT_KEY};"
+        f"BlobEndpoint={blob_url};TableEndpoint={table_url};"
+    )
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,6 @@ from azure.storage.blob.aio import BlobServiceClient, ExponentialRetry
 PIECE_BYTES = 4 * 1024 * 1024
 _CONNECT_SECONDS = 10
 _READ_SECONDS = 60
-_RETRIES = 3
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -105,11 +104,15 @@ class PerLoop[Client: _Closable]:
 
 
 class StorageConnection:
-    """The clients of one storage account. Costs nothing until the first use."""
+    """The clients of one storage account. Costs nothing until the first use.
 
-    def __init__(self, account: StorageAccount) -> None:
+    A call that fails for a passing reason is repeated `retries` times, over some seconds.
+    """
+
+    def __init__(self, account: StorageAccount, *, retries: int = 3) -> None:
         quiet_sdk_logs()
         self._account = account
+        self._retries = retries
         self._credential = PerLoop(lambda: _credential(account.identity))
         self.blobs = PerLoop(self._blob_service)
         self.tables = PerLoop(self._table_service)
@@ -132,7 +135,7 @@ class StorageConnection:
     def _blob_service(self) -> BlobServiceClient:
         options: dict[str, Any] = {
             "retry_policy": ExponentialRetry(
-                initial_backoff=1, increment_base=2, retry_total=_RETRIES, random_jitter_range=1
+                initial_backoff=1, increment_base=2, retry_total=self._retries, random_jitter_range=1
             ),
             "max_single_get_size": PIECE_BYTES,
             "max_chunk_get_size": PIECE_BYTES,
@@ -145,7 +148,7 @@ class StorageConnection:
 
     def _table_service(self) -> TableServiceClient:
         options: dict[str, Any] = {
-            "retry_total": _RETRIES,
+            "retry_total": self._retries,
             "retry_backoff_factor": 0.4,
             "retry_backoff_max": 10,
             "connection_timeout": _CONNECT_SECONDS,

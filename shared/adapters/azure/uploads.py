@@ -6,7 +6,7 @@ seen, and the service drops it after a week.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from io import BytesIO
@@ -24,20 +24,23 @@ BLOCKS_IN_FLIGHT = 3
 PUT_BYTES = 1024 * 1024  # a body of more raw bytes would hold up the event loop; blocks go as streams
 
 
-async def in_blocks(content: AsyncIterable[bytes], size: int = BLOCK_BYTES) -> AsyncGenerator[bytes]:
-    """`content` cut anew: every block but the last has exactly `size` bytes, none is empty."""
-    block = bytearray()
+async def in_blocks(content: AsyncIterable[bytes], size: int = BLOCK_BYTES) -> AsyncGenerator[BytesIO]:
+    """`content` cut anew: every block but the last has exactly `size` bytes, none is empty.
+
+    Streams rather than bytes: they are sent as they are, where bytes would be copied first.
+    """
+    block = BytesIO()
     async for piece in content:
         rest = memoryview(piece)
         while rest:
-            room = size - len(block)
-            block += rest[:room]
+            room = size - block.tell()
+            block.write(rest[:room])
             rest = rest[room:]
-            if len(block) == size:
-                yield bytes(block)
-                block.clear()
-    if block:
-        yield bytes(block)
+            if block.tell() == size:
+                yield block
+                block = BytesIO()
+    if block.tell():
+        yield block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +55,9 @@ class Upload:
     async def send(self, content: AsyncIterable[bytes]) -> tuple[int, Mapping[str, Any]]:
         """The bytes stored, and the service's answer to the request that made them visible."""
         async with aclosing(in_blocks(content)) as blocks:
-            first = await anext(blocks, b"")
-            if len(first) <= PUT_BYTES:
-                return len(first), await self._put(first)
+            first = await anext(blocks, BytesIO())
+            if first.tell() <= PUT_BYTES:
+                return first.tell(), await self._put(first.getvalue())
             staging = Staging(self.blob, self.container)
             try:
                 await staging.stage(first)
@@ -96,15 +99,16 @@ class Staging:
         self._writer = uuid4().hex
         self._in_flight: deque[asyncio.Task[object]] = deque()
 
-    async def stage(self, block: bytes) -> None:
+    async def stage(self, block: BytesIO) -> None:
         """Send `block` on its way as soon as there is room for it."""
         if len(self._in_flight) == BLOCKS_IN_FLIGHT:
             await self._in_flight.popleft()
         # The service wants ids of one length in all blocks of a blob.
         block_id = f"{self._writer}-{len(self.blocks):06}"
+        size = block.tell()
         self.blocks.append(BlobBlock(block_id))
-        self.size += len(block)
-        self._in_flight.append(asyncio.create_task(self._send(block_id, block)))
+        self.size += size
+        self._in_flight.append(asyncio.create_task(self._send(block_id, block, size)))
 
     async def settle(self) -> None:
         """Wait until every block has arrived; raise what stopped one."""
@@ -117,7 +121,9 @@ class Staging:
             task.cancel()
         await asyncio.gather(*self._in_flight, return_exceptions=True)
 
-    async def _send(self, block_id: str, block: bytes) -> object:
-        return await with_container(
-            self._container, lambda: self._blob.stage_block(block_id, BytesIO(block), length=len(block))
-        )
+    async def _send(self, block_id: str, block: BytesIO, size: int) -> object:
+        def attempt() -> Awaitable[object]:
+            block.seek(0)
+            return self._blob.stage_block(block_id, block, length=size)
+
+        return await with_container(self._container, attempt)
