@@ -25,7 +25,7 @@ from shared.settings import is_safe_url
 from shared.wire.catalog_cron import normal_cron
 
 MAX_PROMPT: Final = 64 * 1024
-_PLACEHOLDER: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_PLACEHOLDER: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]{0,127})\}")
 _KEY_DIGEST: Final = re.compile(r"sha256:[0-9a-fA-F]{64}")
 # Upper case only: keys of providers hold lower-case letters, names of settings need none.
 _SETTING_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")

@@ -147,9 +147,9 @@ def _events(text: str) -> Iterator[yaml.Event]:
         yield from yaml.parse(text, Loader=yaml.CSafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise _unreadable(
-            mark.line + 1 if mark else 1, f"not YAML: {error.problem or error.context}"
-        ) from error
+        # What is missing at the end is reported on a line of its own.
+        line = min(mark.line, text.count("\n")) + 1 if mark else 1
+        raise _unreadable(line, f"not YAML: {error.problem or error.context}") from error
     except yaml.reader.ReaderError as error:
         line = text.encode()[: error.position].count(b"\n") + 1
         raise _unreadable(line, f"not YAML: {error.reason}") from error
