@@ -69,11 +69,13 @@ class ForkExtractor:
         await self._client.close()
 
     async def _read(self, source: Path, kind: Kind, content_type: str | None) -> Extraction | Unreadable:
-        answer = await self._ask(self._order(source, kind, content_type))
-        if isinstance(answer, Died) and _deserves_another(answer):
-            order = self._order(source, kind, content_type)
-            is_second = answer.media_type in WITH_SECOND_READER
-            answer = await self._ask(msgspec.structs.replace(order, is_second=is_second))
+        order = self._order(source, kind, content_type)
+        answer = await self._ask(order)
+        if _is_killed(answer):
+            # Somebody else ended the child, short of memory perhaps; that says nothing about the document.
+            answer = await self._ask(order)
+        if isinstance(answer, Died) and answer.media_type in WITH_SECOND_READER:
+            answer = await self._ask(msgspec.structs.replace(order, is_second=True))
         match answer:
             case Done():
                 return await asyncio.to_thread(_collect, answer)
@@ -101,9 +103,8 @@ class ForkExtractor:
             return await self._client.ask(order)
 
 
-def _deserves_another(death: Died) -> bool:
-    """There is another reader; or the death came from outside and says nothing about the document."""
-    return death.media_type in WITH_SECOND_READER or death.signal == signal.SIGKILL
+def _is_killed(answer: Answer) -> bool:
+    return isinstance(answer, Died) and answer.signal == signal.SIGKILL
 
 
 def _collect(done: Done) -> Extraction:

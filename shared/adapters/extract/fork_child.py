@@ -25,11 +25,18 @@ _LIBC = ctypes.CDLL(None)
 def read_and_vanish(order: Order, output: str, answers: int) -> None:
     """Answer `order` on the descriptor `answers` and end the process. Never returns."""
     try:
-        confine(order.child_limits, output_bytes=order.limits.max_text_bytes + _OUTPUT_SLACK_BYTES)
-        os.write(answers, line(_answer(order, output, answers)))
+        os.write(answers, line(_confined_answer(order, output, answers)))
     finally:
         # No clean-up of inherited state: it belongs to the server.
         os._exit(0)
+
+
+def _confined_answer(order: Order, output: str, answers: int) -> Done | Refused | Failed:
+    try:
+        confine(order.child_limits, output_bytes=order.limits.max_text_bytes + _OUTPUT_SLACK_BYTES)
+    except (OSError, ValueError) as error:
+        return Failed(id=order.id, message=f"no reader runs unbounded, and bounds cannot be set: {error}")
+    return _answer(order, output, answers)
 
 
 def confine(limits: ChildLimits, *, output_bytes: int) -> None:

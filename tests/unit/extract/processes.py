@@ -8,13 +8,20 @@ PATIENCE_SECONDS = 20
 
 
 def children_of(pid: int | None) -> list[int]:
-    """Living and dead-but-unreaped children of `pid`."""
+    """Living and dead-but-unreaped children of `pid`; none of a process that is not there yet."""
+    if pid is None:
+        return []
     return [int(stat.parent.name) for stat in Path("/proc").glob("[0-9]*/stat") if _parent(stat) == pid]
 
 
 def is_running(pid: int) -> bool:
     """Whether `pid` exists and is not merely waiting to be reaped."""
     return _fields(Path(f"/proc/{pid}/stat"))[:1] not in ([], ["Z"])
+
+
+def cpu_ticks(pid: int) -> int:
+    """Processor time `pid` has used, in hundredths of a second."""
+    return sum(map(int, _fields(Path(f"/proc/{pid}/stat"))[11:13]))
 
 
 async def eventually[Value](look: Callable[[], Value]) -> Value:

@@ -1,5 +1,7 @@
 """Web pages: the main content, or all visible text where there is no telling it apart."""
 
+from codecs import BOM_UTF8
+
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.encoding import detect_encoding
 from resiliparse.parse.html import HTMLTree
@@ -11,6 +13,9 @@ from shared.adapters.extract.sink import TextSink
 
 # Below this share of the visible text, what was found is a fragment and not the main content.
 _MAIN_CONTENT_SHARE = 0.25
+
+# Browsers look for a page's declared encoding in so many bytes, and so do its authors.
+_DECLARATION_BYTES = 1_024
 
 
 def read_main_content(document: Document, sink: TextSink) -> None:
@@ -34,10 +39,15 @@ def visible_text(html: str | HTMLTree) -> str:
 def _parse(document: Document) -> HTMLTree:
     data = document.source.read_bytes()
     # The page's word comes before UTF-8: text in a seven-bit encoding is valid UTF-8 and reads as noise.
-    declared = detect_encoding(data, from_html_meta=True) if b"charset" in data[:1024].lower() else None
-    if declared is None and (text := decode(data, content_type=document.content_type)) is not None:
+    if b"charset" in data[:_DECLARATION_BYTES].lower() and not data.startswith(BOM_UTF8):
+        return HTMLTree.parse_from_bytes(data, _encoding(data), "replace")
+    if (text := decode(data, content_type=document.content_type)) is not None:
         return HTMLTree.parse(text)
-    return HTMLTree.parse_from_bytes(data, declared or detect_encoding(data) or "utf-8", "replace")
+    return HTMLTree.parse_from_bytes(data, _encoding(data), "replace")
+
+
+def _encoding(data: bytes) -> str:
+    return detect_encoding(data, from_html_meta=True) or "utf-8"
 
 
 def _write(text: str, sink: TextSink) -> None:

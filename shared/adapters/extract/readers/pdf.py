@@ -41,7 +41,7 @@ def read_with_pypdf(document: Document, sink: TextSink) -> Pages:
         raise refusal.too_large("A page of the PDF unfolds to more data than a reader may hold.") from error
     except FileNotDecryptedError as error:
         raise refusal.encrypted("PDF") from error
-    except (PyPdfError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except PyPdfError as error:
         raise refusal.corrupt("PDF") from error
 
 
