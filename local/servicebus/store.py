@@ -25,10 +25,14 @@ def open_database(path: Path) -> sqlite3.Connection:
     WAL with NORMAL survives the death of the process at any moment, though not that of the machine.
     """
     database = sqlite3.connect(path, isolation_level=None, timeout=0)
-    database.execute("PRAGMA locking_mode = EXCLUSIVE")
-    database.execute("PRAGMA journal_mode = WAL")
-    database.execute("PRAGMA synchronous = NORMAL")
-    database.executescript(Path(__file__).with_name("schema.sql").read_text("utf-8"))
+    try:
+        database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        database.executescript(Path(__file__).with_name("schema.sql").read_text("utf-8"))
+    except sqlite3.Error:
+        database.close()
+        raise
     return database
 
 
