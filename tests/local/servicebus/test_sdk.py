@@ -359,7 +359,7 @@ async def test_concurrent_receivers_share_a_queue_without_loss_or_double(links: 
 
     async def work() -> None:
         async with links.client.get_queue_receiver("many") as receiver:
-            while messages := await receiver.receive_messages(20, max_wait_time=1):
+            while messages := await receiver.receive_messages(20, max_wait_time=0.5):
                 await asyncio.gather(*map(receiver.complete_message, messages))
                 seen.extend(map(str, messages))
 
