@@ -1,0 +1,135 @@
+"""What every HTTP function shares: who is calling, bounded bodies, and problems instead of exceptions."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+from azurefunctions.extensions.http.fastapi import Request, Response
+from starlette.requests import ClientDisconnect
+
+from shared.bootstrap import App, application
+from shared.domain.catalog import Tenant
+from shared.domain.errors import PosternError
+from shared.domain.ids import TenantId
+from shared.triggers.worker_memory import AnsweredRequests
+from shared.wire.problems import TooLarge, headers, invalid, problem
+
+log = logging.getLogger(__name__)
+
+MAX_BODY: Final = 32 * 1024 * 1024
+SMALL_BODY: Final = 8 * 1024 * 1024
+# Several large bodies at once would each be held in memory while they are read.
+_large_bodies: Final = asyncio.Semaphore(2)
+_answered: Final = AnsweredRequests()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One authenticated request."""
+
+    request: Request
+    app: App
+    tenant: Tenant
+
+    @property
+    def base_url(self) -> str:
+        """Where links point to: as the client sees us, also behind a front end that ends TLS."""
+        scheme = self.request.headers.get("x-forwarded-proto", self.request.url.scheme)
+        return f"{scheme}://{self.request.headers.get('host', self.request.url.netloc)}"
+
+    def path(self, name: str) -> str:
+        return str(self.request.path_params[name])
+
+    def query(self, name: str) -> str | None:
+        return self.request.query_params.get(name) or None
+
+    def number(self, name: str, *, default: int, most: int) -> int:
+        """A whole number from 1. Raise `InputErrors` for anything else."""
+        text = self.query(name)
+        if text is None:
+            return default
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= most):
+            raise invalid(name, f"must be a whole number from 1 to {most}")
+        return int(text)
+
+    def choice(self, name: str, allowed: tuple[str, ...]) -> str | None:
+        text = self.query(name)
+        if text is not None and text not in allowed:
+            raise invalid(name, f"must be one of {', '.join(allowed)}")
+        return text
+
+    async def tenants(self) -> list[TenantId]:
+        """Whose records the caller may see: its own, or as an operator everybody's."""
+        if not self.tenant.admin:
+            return [self.tenant.id]
+        return list((await self.app.catalog.current()).tenants)
+
+    async def owner_of(self, job_id: str) -> TenantId:
+        """The tenant of a job that the caller may see. Raise `NotFound`."""
+        return await self.app.read_job.tenant_of(await self.tenants(), job_id)
+
+
+Handler = Callable[[Call], Awaitable[Response]]
+
+
+async def answer(request: Request, handler: Handler) -> Response:
+    """The handler's answer to an authenticated caller; a problem document for whatever goes wrong."""
+    _answered.forget()
+    try:
+        app = application()
+        tenant = await app.authenticate(dict(request.headers))
+        return await handler(Call(request=request, app=app, tenant=tenant))
+    except ClientDisconnect:
+        return Response(status_code=499)
+    except PosternError as error:
+        return refusal(error)
+    except Exception as error:
+        # The last stop before the host, which would answer with nothing a client could use.
+        log.exception("http.failed", extra={"route": request.url.path})
+        return refusal(error)
+
+
+def refusal(error: Exception) -> Response:
+    status, document = problem(error)
+    return json_response(document, status=status, extra=headers(error))
+
+
+def json_response(value: Any, *, status: int = 200, extra: Mapping[str, str] | None = None) -> Response:
+    return Response(
+        msgspec.json.encode(value),
+        status_code=status,
+        headers={"content-type": "application/json", **(extra or {})},
+    )
+
+
+async def read_body(request: Request, *, limit: int = MAX_BODY, instead: str) -> bytes:
+    """The whole body. Raise `TooLarge` above `limit` bytes, before it is read where its length is told.
+
+    `instead` names the way in that takes more.
+    """
+    length = request.headers.get("content-length", "")
+    announced = int(length) if length.isascii() and length.isdigit() and len(length) < 19 else 0
+    if announced > limit:
+        raise _too_large(limit, instead)
+    if announced > SMALL_BODY or not length:
+        async with _large_bodies:
+            return await _read(request, limit, instead)
+    return await _read(request, limit, instead)
+
+
+async def _read(request: Request, limit: int, instead: str) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size > limit:
+            raise _too_large(limit, instead)
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _too_large(limit: int, instead: str) -> TooLarge:
+    return TooLarge(f"the body has more than {limit // (1024 * 1024)} MB; {instead}")
