@@ -119,7 +119,7 @@ _NAMES: Final = (
     Name(
         name="POSTERN_EVENTS_ENDPOINT",
         default="",
-        meaning="Event Grid topic that events are published to. Without it events stay in the outbox unsent.",
+        meaning="Event Grid topic that events are published to. Without it nothing is announced.",
     ),
     Name(
         name="POSTERN_EVENTS_KEY",

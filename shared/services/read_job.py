@@ -78,13 +78,16 @@ class ReadJob:
                 found.append(job)
         return found, False
 
-    def results(self, seen: SeenJob, *, partial: bool) -> AsyncIterator[bytes]:
-        """NDJSON in input order. Raise `Clash` while the job is not finished, unless `partial`."""
+    async def results(self, seen: SeenJob, *, partial: bool) -> AsyncIterator[bytes]:
+        """NDJSON in input order. Raise `Clash` while the job is not finished, unless `partial`.
+
+        Whatever is wrong is raised here, before the first byte has gone out.
+        """
         job = seen.job
         if job.erased_at:
             raise NotFound(f"the content of job {job.id} was erased")
         if job.is_finished:
-            return self.blobs.read(JobPaths(job.tenant, job.id).results)
+            return await self._stored(JobPaths(job.tenant, job.id).results)
         if not partial:
             raise Clash(
                 f"job {job.id} is {job.status.value}; ask again when it is finished, or with ?partial=true"
@@ -92,6 +95,12 @@ class ReadJob:
                 code="not_finished",
             )
         return merge_results(self.blobs, job, seen.chunks, partial=True)
+
+    async def _stored(self, path: str) -> AsyncIterator[bytes]:
+        info = await self.blobs.head(path)
+        if info is None:
+            raise NotFound("the results were kept for their time and are gone")
+        return self.blobs.read(path, etag=info.etag)
 
     async def _errors(self, job: Job) -> list[LineError]:
         if job.reason != INVALID_INPUT or job.erased_at:

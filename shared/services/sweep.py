@@ -27,7 +27,7 @@ from shared.stores.jobs import Chunks, Jobs
 from shared.stores.notices import Outbox
 from shared.stores.pulses import Pulses
 from shared.stores.stored import Stored
-from shared.wire.views import job_event_data
+from shared.wire.event_data import job_event_data
 
 log = logging.getLogger(__name__)
 

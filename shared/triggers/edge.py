@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 
 from shared.bootstrap import App, application
 from shared.domain.catalog import Tenant
-from shared.domain.errors import PosternError
+from shared.domain.errors import NotFound, PosternError
 from shared.domain.ids import TenantId
 from shared.triggers.worker_memory import AnsweredRequests
 from shared.wire.problems import TooLarge, headers, invalid, problem
@@ -66,6 +66,15 @@ class Call:
         if not self.tenant.admin:
             return [self.tenant.id]
         return list((await self.app.catalog.current()).tenants)
+
+    async def tenant_asked_for(self) -> TenantId:
+        """The caller's own; an operator may name another in `?tenant=`. Raise `NotFound`."""
+        asked = self.query("tenant")
+        if asked is None or asked == self.tenant.id:
+            return self.tenant.id
+        if asked not in await self.tenants():
+            raise NotFound(f"no tenant {asked[:64]!r}")
+        return TenantId(asked)
 
     async def owner_of(self, job_id: str) -> TenantId:
         """The tenant of a job that the caller may see. Raise `NotFound`."""

@@ -113,7 +113,7 @@ class StorageConnection:
         quiet_sdk_logs()
         self._account = account
         self._retries = retries
-        self._credential = PerLoop(lambda: _credential(account.identity))
+        self._credential = PerLoop(lambda: credential_of(account.identity))
         self.blobs = PerLoop(self._blob_service)
         self.tables = PerLoop(self._table_service)
 
@@ -167,7 +167,7 @@ class TopicConnection:
     def __init__(self, topic: EventTopic) -> None:
         quiet_sdk_logs()
         self._topic = topic
-        self._credential = PerLoop(lambda: _credential(topic.identity))
+        self._credential = PerLoop(lambda: credential_of(topic.identity))
         self.publisher = PerLoop(self._publisher)
 
     async def close(self) -> None:
@@ -194,7 +194,7 @@ def quiet_sdk_logs() -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def _credential(identity: Identity) -> DefaultAzureCredential | ManagedIdentityCredential:
+def credential_of(identity: Identity) -> DefaultAzureCredential | ManagedIdentityCredential:
     if identity.managed:
         return ManagedIdentityCredential(client_id=identity.client_id)
     return DefaultAzureCredential(managed_identity_client_id=identity.client_id)

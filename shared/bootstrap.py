@@ -1,0 +1,353 @@
+"""The composition root: the one place where ports meet adapters, and the only reader of the environment."""
+
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from shared.adapters.azure.blobs import AzureBlobs
+from shared.adapters.azure.clock import SystemClock
+from shared.adapters.azure.connections import (
+    EventTopic,
+    Identity,
+    StorageAccount,
+    StorageConnection,
+    TopicConnection,
+)
+from shared.adapters.azure.events import EventGridEvents, NoEvents
+from shared.adapters.azure.model_tokens import ModelTokens
+from shared.adapters.azure.tables import AzureTables
+from shared.adapters.entra.tokens import EntraTokens
+from shared.adapters.extract.extractor import ForkExtractor
+from shared.adapters.files.catalog_blob import CatalogBlob
+from shared.adapters.files.catalog_file import CatalogFile
+from shared.adapters.pricing.genai import GenaiPrices
+from shared.adapters.pricing.schemas import JsonschemaRsSchemas
+from shared.adapters.pricing.tokens import ToktokTokens
+from shared.adapters.providers.registry import Registry
+from shared.domain.waits import Backoff
+from shared.ports.blobs import Blobs
+from shared.ports.catalog import CatalogSource
+from shared.ports.clock import Clock
+from shared.ports.events import Events
+from shared.ports.extractor import Extractor
+from shared.ports.identity import TokenVerifier
+from shared.ports.prices import Prices
+from shared.ports.providers import Providers
+from shared.ports.schemas import Schemas
+from shared.ports.tables import Tables
+from shared.ports.tokens import Tokens
+from shared.services.advance_chunk import AdvanceChunk
+from shared.services.announce import Announce, Notice
+from shared.services.authenticate import Authenticate
+from shared.services.cancel_job import CancelJob
+from shared.services.check_health import CheckHealth
+from shared.services.clear_chunk import ClearChunk
+from shared.services.collect_chunk import CollectChunk
+from shared.services.door.accept_job import AcceptJob
+from shared.services.door.check_job import CheckJob
+from shared.services.door.once import Once
+from shared.services.erase_job import EraseJob
+from shared.services.finish_job import FinishJob
+from shared.services.heart import Heart
+from shared.services.make_upload import MakeUpload
+from shared.services.planning.earlier import Earlier
+from shared.services.planning.first_round import PlanFirstRound
+from shared.services.planning.plan_round import PlanRound
+from shared.services.policy import Policy
+from shared.services.poll_chunk import PollChunk
+from shared.services.read_job import ReadJob
+from shared.services.report_usage import ReportUsage
+from shared.services.retry_job import RetryJob
+from shared.services.settling.settle_chunk import SettleChunk
+from shared.services.submit_chunk import SubmitChunk
+from shared.services.sweep import Sweep
+from shared.settings import BlobAddress, Settings
+from shared.stores.door import Replies, Uploads
+from shared.stores.jobs import Chunks, Jobs
+from shared.stores.ledger import Ledger
+from shared.stores.notices import Findings, Outbox
+from shared.stores.pulses import Pulses
+from shared.stores.runs import Runs
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Everything the use cases ask of the outside."""
+
+    tables: Tables
+    blobs: Blobs
+    events: Events
+    clock: Clock
+    catalog: CatalogSource
+    providers: Providers
+    prices: Prices
+    tokens: Tokens
+    schemas: Schemas
+    extractor: Extractor
+    verifier: TokenVerifier | None
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class App:
+    """The use cases, wired and ready."""
+
+    clock: Clock
+    catalog: CatalogSource
+    authenticate: Authenticate
+    check_health: CheckHealth
+    once: Once
+    accept_job: AcceptJob
+    make_upload: MakeUpload
+    read_job: ReadJob
+    cancel_job: CancelJob
+    retry_job: RetryJob
+    erase_job: EraseJob
+    report_usage: ReportUsage
+    findings: Findings
+    plan_round: PlanRound
+    advance_chunk: AdvanceChunk
+    finish_job: FinishJob
+    sweep: Sweep
+
+
+def build(parts: Parts) -> App:
+    """Wire the use cases. Tests call it with other parts; nothing else differs."""
+    stores = _Stores(parts.tables)
+    announce = Announce(outbox=stores.outbox, events=parts.events)
+    notice = Notice(findings=stores.findings, announce=announce)
+    heart = Heart(pulses=stores.pulses, clock=parts.clock, policy=parts.policy)
+    clear = ClearChunk(chunks=stores.chunks)
+    collect = CollectChunk(chunks=stores.chunks, blobs=parts.blobs, clock=parts.clock, notice=notice)
+    accept = _accept(parts, stores)
+    return App(
+        clock=parts.clock,
+        catalog=parts.catalog,
+        authenticate=Authenticate(catalog=parts.catalog, tokens=parts.verifier),
+        check_health=CheckHealth(tables=parts.tables, blobs=parts.blobs, catalog=parts.catalog),
+        once=Once(replies=stores.replies, clock=parts.clock),
+        accept_job=accept,
+        make_upload=MakeUpload(uploads=stores.uploads, blobs=parts.blobs, clock=parts.clock),
+        read_job=ReadJob(jobs=stores.jobs, chunks=stores.chunks, blobs=parts.blobs),
+        cancel_job=CancelJob(jobs=stores.jobs, pulses=stores.pulses, clock=parts.clock),
+        retry_job=RetryJob(jobs=stores.jobs, blobs=parts.blobs, accept=accept, clock=parts.clock),
+        erase_job=EraseJob(
+            jobs=stores.jobs,
+            chunks=stores.chunks,
+            blobs=parts.blobs,
+            catalog=parts.catalog,
+            providers=parts.providers,
+            clear=clear,
+            clock=parts.clock,
+        ),
+        report_usage=ReportUsage(ledger=stores.ledger),
+        findings=stores.findings,
+        plan_round=_plan_round(parts, stores, heart),
+        advance_chunk=_advance_chunk(parts, stores, heart, notice, collect, clear),
+        finish_job=FinishJob(
+            jobs=stores.jobs,
+            chunks=stores.chunks,
+            pulses=stores.pulses,
+            blobs=parts.blobs,
+            catalog=parts.catalog,
+            providers=parts.providers,
+            heart=heart,
+            clock=parts.clock,
+            announce=announce,
+            notice=notice,
+            clear=clear,
+            policy=parts.policy,
+        ),
+        sweep=Sweep(
+            jobs=stores.jobs,
+            chunks=stores.chunks,
+            pulses=stores.pulses,
+            outbox=stores.outbox,
+            catalog=parts.catalog,
+            providers=parts.providers,
+            collect=collect,
+            announce=announce,
+            notice=notice,
+            clock=parts.clock,
+            policy=parts.policy,
+        ),
+    )
+
+
+class _Stores:
+    def __init__(self, tables: Tables) -> None:
+        self.jobs = Jobs(tables)
+        self.chunks = Chunks(tables)
+        self.pulses = Pulses(tables)
+        self.runs = Runs(tables)
+        self.ledger = Ledger(tables)
+        self.findings = Findings(tables)
+        self.outbox = Outbox(tables)
+        self.replies = Replies(tables)
+        self.uploads = Uploads(tables)
+
+
+def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
+    return AcceptJob(
+        jobs=stores.jobs,
+        pulses=stores.pulses,
+        uploads=stores.uploads,
+        blobs=parts.blobs,
+        catalog=parts.catalog,
+        check=CheckJob(
+            blobs=parts.blobs, providers=parts.providers, schemas=parts.schemas, tokens=parts.tokens
+        ),
+        clock=parts.clock,
+        policy=parts.policy,
+    )
+
+
+def _plan_round(parts: Parts, stores: _Stores, heart: Heart) -> PlanRound:
+    return PlanRound(
+        jobs=stores.jobs,
+        chunks=stores.chunks,
+        blobs=parts.blobs,
+        catalog=parts.catalog,
+        providers=parts.providers,
+        heart=heart,
+        policy=parts.policy,
+        first=PlanFirstRound(
+            blobs=parts.blobs,
+            extractor=parts.extractor,
+            tokens=parts.tokens,
+            earlier=Earlier(jobs=stores.jobs, chunks=stores.chunks, runs=stores.runs, blobs=parts.blobs),
+        ),
+    )
+
+
+def _advance_chunk(
+    parts: Parts, stores: _Stores, heart: Heart, notice: Notice, collect: CollectChunk, clear: ClearChunk
+) -> AdvanceChunk:
+    return AdvanceChunk(
+        jobs=stores.jobs,
+        chunks=stores.chunks,
+        catalog=parts.catalog,
+        providers=parts.providers,
+        heart=heart,
+        clock=parts.clock,
+        notice=notice,
+        policy=parts.policy,
+        submit=SubmitChunk(
+            chunks=stores.chunks, blobs=parts.blobs, clock=parts.clock, notice=notice, policy=parts.policy
+        ),
+        poll=PollChunk(chunks=stores.chunks, clock=parts.clock, notice=notice, policy=parts.policy),
+        collect=collect,
+        settle=SettleChunk(
+            chunks=stores.chunks,
+            blobs=parts.blobs,
+            ledger=stores.ledger,
+            catalog=parts.catalog,
+            prices=parts.prices,
+            schemas=parts.schemas,
+            notice=notice,
+            policy=parts.policy,
+        ),
+        clear=clear,
+    )
+
+
+@cache
+def application() -> App:
+    """The app of this worker process, built on first use so that indexing the functions costs nothing."""
+    return build(real_parts(os.environ))
+
+
+def real_parts(env: Mapping[str, str]) -> Parts:
+    """The parts of the deployed app. Nothing is connected before its first use."""
+    settings = Settings.from_env(env)
+    clock = SystemClock()
+    storage = StorageConnection(_account(settings))
+    blobs = AzureBlobs(storage, clock)
+    return Parts(
+        tables=AzureTables(storage),
+        blobs=blobs,
+        events=_events(settings),
+        clock=clock,
+        catalog=_catalog(settings, env, blobs, clock),
+        providers=Registry(
+            secret=lambda name: env.get(name, ""),
+            token=ModelTokens(_identity(settings), scope=settings.openai_scope),
+            create_timeout=settings.create_timeout,
+        ),
+        prices=GenaiPrices(),
+        tokens=ToktokTokens(),
+        schemas=JsonschemaRsSchemas(),
+        extractor=ForkExtractor(),
+        verifier=_verifier(settings, clock),
+        policy=policy_of(settings),
+    )
+
+
+def policy_of(settings: Settings) -> Policy:
+    return Policy(
+        poll=settings.poll_every,
+        job_deadline=settings.job_deadline,
+        stuck_after=settings.stuck_after,
+        max_attempts=settings.max_attempts,
+        capacity=Backoff(first=settings.first_capacity_wait, longest=settings.longest_capacity_wait),
+        create_timeout=settings.create_timeout,
+        lapse=settings.lapse_margin,
+        keep_results=settings.keep_results,
+    )
+
+
+def _identity(settings: Settings) -> Identity:
+    client_id = settings.storage.client_id
+    return Identity(client_id=client_id, managed=client_id is not None)
+
+
+def _account(settings: Settings) -> StorageAccount:
+    return StorageAccount(
+        connection_string=settings.storage.connection_string,
+        blob_url=settings.storage.blob_endpoint,
+        table_url=settings.storage.table_endpoint,
+        identity=_identity(settings),
+    )
+
+
+def _events(settings: Settings) -> Events:
+    if settings.events is None:
+        return NoEvents()
+    topic = EventTopic(
+        endpoint=settings.events.endpoint, key=settings.events.key, identity=_identity(settings)
+    )
+    return EventGridEvents(TopicConnection(topic))
+
+
+def _catalog(settings: Settings, env: Mapping[str, str], blobs: Blobs, clock: Clock) -> CatalogSource:
+    if isinstance(settings.catalog, Path):
+        return CatalogFile(settings.catalog, env=env, clock=clock)
+    return CatalogBlob(
+        _blobs_of(settings, settings.catalog, blobs, clock), settings.catalog.path, env=env, clock=clock
+    )
+
+
+def _blobs_of(settings: Settings, address: BlobAddress, blobs: Blobs, clock: Clock) -> Blobs:
+    """The catalogue may lie in an account of its own."""
+    if address.account.rstrip("/") == (settings.storage.blob_endpoint or "").rstrip("/"):
+        return blobs
+    account = StorageAccount(
+        blob_url=address.account, table_url=address.account, identity=_identity(settings)
+    )
+    return AzureBlobs(StorageConnection(account), clock)
+
+
+def _verifier(settings: Settings, clock: Clock) -> TokenVerifier | None:
+    if settings.entra is None:
+        return None
+    return EntraTokens(
+        issuer=settings.entra.issuer,
+        audience=settings.entra.audience,
+        jwks_url=settings.entra.jwks_url,
+        clock=clock,
+    )
