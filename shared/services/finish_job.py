@@ -29,8 +29,8 @@ from shared.services.policy import Policy
 from shared.services.streams import one_piece
 from shared.stores.jobs import Chunks, Jobs
 from shared.stores.pulses import Pulses
-from shared.wire.paths import JobPaths
 from shared.wire.event_data import job_event_data
+from shared.wire.paths import JobPaths
 from shared.wire.views import report_json
 
 log = logging.getLogger(__name__)

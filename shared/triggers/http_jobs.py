@@ -17,9 +17,9 @@ from shared.stores.jobs import job_id
 from shared.triggers.edge import Call, answer, json_response, read_body
 from shared.wire.bodies import read_job, read_retry, read_upload
 from shared.wire.cursors import read_cursor, write_cursor
-from shared.wire.formats.table import MEDIA_TYPES, convert
+from shared.wire.formats import FORMATS
 from shared.wire.problems import NotAvailable, invalid
-from shared.wire.results import only_outcome
+from shared.wire.selection import lines_in_batches
 from shared.wire.views import Waiting, job_json, page_json, report_json
 
 blueprint = df.Blueprint(http_auth_level=func.AuthLevel.ANONYMOUS)
@@ -191,15 +191,13 @@ async def _list(call: Call) -> Response:
 
 async def _results(call: Call) -> Response:
     """The results as they are stored, or filtered, or as a table."""
-    form = call.choice("format", ("jsonl", "csv", "parquet")) or "jsonl"
+    form = FORMATS[call.choice("format", tuple(FORMATS)) or "jsonl"]
     outcome = call.choice("outcome", tuple(Outcome))
     partial = call.choice("partial", ("true", "false")) == "true"
     seen = await _seen(call)
-    lines = await call.app.read_job.results(seen, partial=partial)
-    if outcome is not None:
-        lines = only_outcome(lines, Outcome(outcome))
+    pieces = await call.app.read_job.results(seen, partial=partial)
+    lines = lines_in_batches(pieces, outcome=Outcome(outcome) if outcome else None)
+    name = f'attachment; filename="{seen.job.id}.{form.extension}"'
     return StreamingResponse(
-        convert(lines, form),
-        media_type=MEDIA_TYPES[form],
-        headers={"content-disposition": f'attachment; filename="{seen.job.id}.{form}"'},
+        form.convert(lines), media_type=form.media_type, headers={"content-disposition": name}
     )
