@@ -108,6 +108,15 @@ def test_a_bad_line_is_refused_by_its_number(bad: object, field: str | None, mes
     assert message in text
 
 
+def test_a_hundred_levels_are_deep_enough() -> None:
+    def nested(levels: int) -> bytes:
+        brackets = levels - 2
+        return b'{"body": {"input": "x", "metadata": ' + b"[" * brackets + b"]" * brackets + b"}}"
+
+    assert admitted(nested(100))
+    assert "deeper than 100" in refusal(nested(101))[2]
+
+
 def test_the_physical_line_is_named_and_the_position_counts_only_requests() -> None:
     requests = admitted(b"\xef\xbb\xbf", {"body": HELLO}, b"\r", b"   ", {"body": HELLO})
     assert [(r.line, r.position, r.custom_id) for r in requests] == [(2, 1, "1"), (5, 2, "2")]
