@@ -50,8 +50,8 @@ class ResultFields(msgspec.Struct, frozen=True, kw_only=True):
     response: msgspec.Raw
     usage: UsageFields | None
     cost: CostFields
-    provider: str
-    model: str
+    provider: str | None
+    model: str | None
     attempts: int
     reused: bool
 
@@ -71,8 +71,8 @@ class SettledLine(msgspec.Struct, frozen=True, kw_only=True):
 class _Tail(msgspec.Struct, frozen=True, kw_only=True):
     usage: UsageFields | None
     cost: CostFields
-    provider: str
-    model: str
+    provider: str | None
+    model: str | None
     attempts: int
     reused: bool
 
@@ -97,11 +97,13 @@ def settled_line(
     response: bytes | None,
     usage: Usage | None,
     spend: Spend | None,
-    provider: str,
-    model: str,
+    provider: str | None,
+    model: str | None,
     attempts: int,
 ) -> bytes:
     """`response` is OpenAI-shaped JSON on one line. `usage` and `spend` None: not known.
+
+    `provider` and `model` None: the request was never sent.
 
     `key` is of the safe alphabet that `shared.domain.keys` makes.
     """

@@ -6,10 +6,13 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.support.identity import write_certificate
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "node_modules" / ".bin" / "azurite"
@@ -20,7 +23,7 @@ STOP_SECONDS = 20.0
 ACCOUNT = "devstoreaccount1"
 ACCOUNT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 
-_LISTENING = re.compile(r"Azurite (\w+) service is successfully listening at (http://127\.0\.0\.1:\d+)")
+_LISTENING = re.compile(r"Azurite (\w+) service is successfully listening at (https?://127\.0\.0\.1:\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +52,31 @@ def connection_string(*, blob_url: str, table_url: str) -> str:
 
 @pytest.fixture(scope="session")
 def azurite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Azurite]:
-    """Skipped, with the reason, where Node or Azurite is missing."""
+    """Reached by connection string. Skipped, with the reason, where Node or Azurite is missing."""
+    with running(tmp_path_factory.mktemp("azurite")) as azurite:
+        yield azurite
+
+
+@pytest.fixture(scope="session")
+def secure_azurite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Azurite, Path]]:
+    """Reached over TLS, by identity too; the second value is the certificate to trust."""
+    folder = tmp_path_factory.mktemp("secure-azurite")
+    certificate, key = write_certificate(folder)
+    with running(folder, "--oauth", "basic", "--cert", str(certificate), "--key", str(key)) as azurite:
+        yield azurite, certificate
+
+
+@contextmanager
+def running(folder: Path, *options: str) -> Iterator[Azurite]:
+    """An Azurite that keeps its data under `folder`, and is stopped gently at the end."""
     if shutil.which("node") is None:
         pytest.skip("Azurite needs Node.js, which is not on the path")
     if not PROGRAM.exists():
         pytest.skip("Azurite is not installed; run `npm ci`")
-    folder = tmp_path_factory.mktemp("azurite")
     log = folder / "access.log"
+    command = [*_command(folder / "data"), *options]
     with log.open("wb") as output:
-        process = subprocess.Popen(_command(folder / "data"), stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
     try:
         yield _listening(process, log)
     finally:

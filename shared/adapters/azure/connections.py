@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from azure.core.credentials import AzureKeyCredential
+from azure.core.credentials_async import AsyncTokenCredential
 from azure.data.tables.aio import TableServiceClient
 from azure.eventgrid.aio import EventGridPublisherClient
 from azure.identity.aio import DefaultAzureCredential, ManagedIdentityCredential
@@ -106,14 +107,27 @@ class PerLoop[Client: _Closable]:
 class StorageConnection:
     """The clients of one storage account. Costs nothing until the first use.
 
-    A call that fails for a passing reason is repeated `retries` times, over some seconds.
+    A call that fails for a passing reason is repeated `retries` times, over some seconds. `make_credential`
+    replaces the account's identity; `ca_file` is trusted in place of the system's authorities.
     """
 
-    def __init__(self, account: StorageAccount, *, retries: int = 3) -> None:
+    def __init__(
+        self,
+        account: StorageAccount,
+        *,
+        retries: int = 3,
+        make_credential: Callable[[], AsyncTokenCredential] | None = None,
+        ca_file: str | None = None,
+    ) -> None:
         quiet_sdk_logs()
         self._account = account
+        self._options: dict[str, Any] = {
+            "connection_timeout": _CONNECT_SECONDS,
+            "read_timeout": _READ_SECONDS,
+            "connection_verify": ca_file or True,
+        }
         self._retries = retries
-        self._credential = PerLoop(lambda: credential_of(account.identity))
+        self._credential = PerLoop(make_credential or (lambda: credential_of(account.identity)))
         self.blobs = PerLoop(self._blob_service)
         self.tables = PerLoop(self._table_service)
 
@@ -133,26 +147,22 @@ class StorageConnection:
         await self._credential.close()
 
     def _blob_service(self) -> BlobServiceClient:
-        options: dict[str, Any] = {
+        options = self._options | {
             "retry_policy": ExponentialRetry(
                 initial_backoff=1, increment_base=2, retry_total=self._retries, random_jitter_range=1
             ),
             "max_single_get_size": PIECE_BYTES,
             "max_chunk_get_size": PIECE_BYTES,
-            "connection_timeout": _CONNECT_SECONDS,
-            "read_timeout": _READ_SECONDS,
         }
         if self._account.connection_string:
             return BlobServiceClient.from_connection_string(self._account.connection_string, **options)
         return BlobServiceClient(self._account.blob_url or "", self._credential.here(), **options)
 
     def _table_service(self) -> TableServiceClient:
-        options: dict[str, Any] = {
+        options = self._options | {
             "retry_total": self._retries,
             "retry_backoff_factor": 0.4,
             "retry_backoff_max": 10,
-            "connection_timeout": _CONNECT_SECONDS,
-            "read_timeout": _READ_SECONDS,
         }
         if self._account.connection_string:
             return TableServiceClient.from_connection_string(self._account.connection_string, **options)
