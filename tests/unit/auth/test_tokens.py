@@ -11,6 +11,7 @@ import jwt
 import pytest
 import pytest_asyncio
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from jwt.algorithms import RSAAlgorithm
 
 from shared.adapters.entra.tokens import EntraTokens
 from shared.adapters.memory.clock import FixedClock
@@ -128,6 +129,7 @@ async def test_only_rs256_is_accepted(issuer: Issuer, tokens: TokenVerifier, alg
 
     with pytest.raises(Unauthenticated):
         await tokens.verify(f"{encoded(header)}.{claims}.{signature}")
+    assert issuer.asked == []
 
 
 async def test_the_public_key_is_no_shared_secret(issuer: Issuer, tokens: TokenVerifier) -> None:
@@ -177,8 +179,12 @@ async def test_a_signed_oddity_is_refused_too(tokens: TokenVerifier) -> None:
             await tokens.verify(token)
 
 
-async def test_keys_are_fetched_once_and_discovered_first(issuer: Issuer, tokens: TokenVerifier) -> None:
+async def test_keys_are_fetched_once_and_discovered_first(
+    issuer: Issuer, tokens: TokenVerifier, clock: FixedClock
+) -> None:
     await asyncio.gather(*(tokens.verify(issuer.token(appid=APP)) for _ in range(20)))
+    clock.advance(timedelta(hours=23))
+    await tokens.verify(issuer.token(appid=APP))
 
     assert issuer.asked == ["discovery", "keys"]
 
@@ -270,11 +276,12 @@ async def test_a_discovery_document_of_another_issuer_is_not_believed(
 
 
 async def test_keys_of_other_kinds_are_passed_over(issuer: Issuer, tokens: TokenVerifier) -> None:
+    public = RSAAlgorithm.to_jwk(private_key("first").public_key(), as_dict=True)
     issuer.extra = [
         {"kty": "EC", "kid": "curve", "crv": "P-256", "x": "AA", "y": "AA"},
         {"kty": "oct", "kid": "secret", "k": "AAAA"},
         {"kty": "RSA", "kid": "broken", "n": "!", "e": "AQAB"},
-        {"kty": "RSA", "kid": "for-encryption", "use": "enc", "n": "AQAB", "e": "AQAB"},
+        public | {"kid": "for-encryption", "use": "enc"},
         {"kty": "RSA", "n": "AQAB", "e": "AQAB"},
     ]
 

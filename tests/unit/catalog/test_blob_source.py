@@ -1,5 +1,6 @@
 """The catalogue in a blob that changes under us."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
@@ -113,3 +114,11 @@ async def test_without_any_good_version_the_reason_is_told(watched: Watched) -> 
     watched.wait()
     with pytest.raises(TryAgainLater, match="storage is away"):
         await watched.source.current()
+
+
+async def test_callers_at_the_same_time_ask_storage_once(watched: Watched) -> None:
+    await watched.write(GOOD)
+
+    await asyncio.gather(*(watched.aliases() for _ in range(20)))
+
+    assert watched.blobs.heads == 1
