@@ -6,15 +6,16 @@ from pathlib import Path
 
 from aiohttp import web
 
+from local.simulator.admission import Admission
 from local.simulator.batches import Batches
 from local.simulator.clock import Clock
 from local.simulator.contents import FileContents
 from local.simulator.control import Control
 from local.simulator.course import Course
 from local.simulator.database import Database
-from local.simulator.dialects import azure, openai
+from local.simulator.dialects import azure, compatible, openai
 from local.simulator.dialects.azure_lines import AzureLines
-from local.simulator.dialects.openai import Parts
+from local.simulator.dialects.mounting import Parts
 from local.simulator.dialects.openai_lines import OpenAILines
 from local.simulator.dialects.port import BatchDialect
 from local.simulator.engine import Engine
@@ -53,6 +54,15 @@ async def application(folder: Path) -> AsyncIterator[web.Application]:
     )
     engine = Engine(batches, course)
     stage = Stage(database=database, journal=journal, rules=rules, contents=FileContents())
+    admission = Admission(
+        database=database,
+        files=files,
+        batches=batches,
+        rules=rules,
+        quotas=quotas,
+        engine=engine,
+        stage=stage,
+    )
     parts = Parts(
         database=database,
         clock=clock,
@@ -62,6 +72,7 @@ async def application(folder: Path) -> AsyncIterator[web.Application]:
         quotas=quotas,
         engine=engine,
         stage=stage,
+        admission=admission,
     )
     control = Control(
         database=database,
@@ -75,7 +86,10 @@ async def application(folder: Path) -> AsyncIterator[web.Application]:
         stage=stage,
     )
     web_application = web.Application(client_max_size=MAX_BODY_BYTES)
-    web_application.add_routes([*control.routes(), *azure.routes(parts), *openai.routes(parts)])
+    web_application.add_routes(
+        [*control.routes(), *azure.routes(parts), *openai.routes(parts), *compatible.routes(parts)]
+    )
+    files.sweep(keep={batch.id for batch in batches.unfinished()})
     engine.resume()
     try:
         yield web_application

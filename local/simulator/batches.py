@@ -37,7 +37,8 @@ class Script:
     """What a rule has decided about a batch.
 
     `rows`: how many lines are answered before the ending; None: as many as the ending implies.
-    `after_seconds`: since creation; the answered lines are spread over that time.
+    `after_seconds`: since creation; the answered lines are spread over that time. `state`: where it is stuck.
+    `cancel_seconds`: how long cancelling takes. `loses_output`: a cancelled batch forgets what was answered.
     """
 
     ending: str
@@ -46,6 +47,8 @@ class Script:
     error_code: str | None = None
     message: str | None = None
     state: str = Status.IN_PROGRESS
+    cancel_seconds: float = 0.0
+    loses_output: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

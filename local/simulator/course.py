@@ -52,13 +52,16 @@ class Course:
         elif batch.position < batch.total and batch.ending is not Status.COMPLETED:
             await self._leave(batch, run)
         else:
-            self._publish(batch, run)
+            self._publish(batch)
 
     def _held(self, batch: Batch) -> float:
         """How long a rule keeps the batch in the state it has; 0: it does not."""
         script = batch.script
         if script is None:
             return 0
+        if batch.status is Status.CANCELLING:
+            since = batch.entered.get("cancelling_at", 0)
+            return max(0.0, since + script.cancel_seconds - self.clock.now())
         stuck_here = script.ending == "stuck" and script.state == batch.status
         fails_later = script.ending == Status.FAILED and batch.status is Status.VALIDATING
         if not (fails_later or (stuck_here and batch.status is not Status.IN_PROGRESS)):
@@ -68,7 +71,7 @@ class Course:
         return max(0.0, batch.created_at + script.after_seconds - self.clock.now())
 
     async def _validate(self, batch: Batch, run: Runner) -> None:
-        dialect, path = self.dialects[batch.provider], self.files.path(batch.input_file_id)
+        dialect, path = self.dialects[batch.provider], self.files.pinned(batch.id)
         findings = await run.in_turn(lambda: validate(path, dialect, batch.endpoint))
         batch = self.batches.load(batch.id)
         if batch.status is not Status.VALIDATING:
@@ -81,6 +84,7 @@ class Course:
         if fault:
             failed = replace(batch, faults=(fault,), total=0, enqueued_tokens=0)
             self._enter(failed, Status.FAILED)
+            self.files.unpin(batch.id)
             return
         run.desk = self._desk(batch, findings.lines)
         self._enter(batch, Status.IN_PROGRESS)
@@ -134,9 +138,11 @@ class Course:
                 )
             )
 
-    def _publish(self, batch: Batch, run: Runner) -> None:
+    def _publish(self, batch: Batch) -> None:
         """Result files and terminal state appear together."""
         dialect, now = self.dialects[batch.provider], int(self.clock.now())
+        if batch.ending is Status.CANCELLED and batch.script and batch.script.loses_output:
+            batch = replace(batch, output_bytes=0, tail=b"", completed=0)
         output, errors = self._result_files(batch, now)
         keeps_errors = dialect.keeps_empty_files and "in_progress_at" in batch.entered
         with self.database.transaction():
@@ -149,7 +155,10 @@ class Course:
                 self.files.add(errors)
                 batch = replace(batch, error_file_id=errors.id)
             self._enter(batch, batch.ending or Status.CANCELLED)
-        run.desk = None
+        self.files.unpin(batch.id)
+        for file, shown in ((output, batch.output_file_id), (errors, batch.error_file_id)):
+            if shown is None:
+                self.files.path(file.id).unlink(missing_ok=True)
 
     def _result_files(self, batch: Batch, now: int) -> tuple[StoredFile, StoredFile]:
         dialect = self.dialects[batch.provider]
@@ -177,7 +186,7 @@ class Course:
 
     async def _at_desk(self, batch: Batch, run: Runner) -> Desk:
         if run.desk is None:
-            path = self.files.path(batch.input_file_id)
+            path = self.files.pinned(batch.id)
             run.desk = self._desk(batch, await run.in_turn(lambda: index(path)))
         return run.desk
 
@@ -187,7 +196,7 @@ class Course:
             batch_id=batch.id,
             dialect=self.dialects[batch.provider],
             endpoint=batch.endpoint,
-            input_path=self.files.path(batch.input_file_id),
+            input_path=self.files.pinned(batch.id),
             output_path=self.files.path(output_id),
             error_path=self.files.path(error_id),
             lines=lines,

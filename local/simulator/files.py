@@ -1,6 +1,8 @@
 """Files: their bytes on disk, their records in SQLite. A file exists once its record does."""
 
+import os
 import secrets
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -45,11 +47,27 @@ class Files:
         self._folder = folder
         self._decoder = msgspec.json.Decoder(StoredFile)
         folder.mkdir(parents=True, exist_ok=True)
-        for leftover in folder.glob("*.part"):
-            leftover.unlink()
 
     def path(self, file_id: str) -> Path:
         return self._folder / file_id
+
+    def pin(self, file_id: str, batch_id: str) -> None:
+        """Keep the bytes for the batch, even if the file is deleted or lapses."""
+        os.link(self.path(file_id), self.pinned(batch_id))
+
+    def pinned(self, batch_id: str) -> Path:
+        return self._folder / f"{batch_id}.input"
+
+    def unpin(self, batch_id: str) -> None:
+        self.pinned(batch_id).unlink(missing_ok=True)
+
+    def sweep(self, *, keep: Set[str]) -> None:
+        """At the start: remove what a process that died was about to make, and inputs of ended batches."""
+        for part in self._folder.glob("*.part"):
+            part.unlink()
+        for pinned in self._folder.glob("*.input"):
+            if pinned.stem not in keep:
+                pinned.unlink()
 
     def incoming(self) -> Path:
         """Where an upload goes until it is complete; what a kill leaves there is swept at start."""

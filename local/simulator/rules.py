@@ -85,6 +85,8 @@ class Then(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     after_seconds: float | None = None
     completed: int | float | None = None
     state: Literal["validating", "in_progress", "finalizing"] | None = None
+    cancel_seconds: float | None = None
+    lost_output: bool | None = None
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -118,7 +120,10 @@ FIELDS = {
         *("outcome", "text", "status", "body", "headers", "delay_ms"),
         *("error_code", "message", "shape", "filtered", "reasoning"),
     },
-    Kind.BATCH: {"batch", "error_code", "message", "after_seconds", "completed", "state"},
+    Kind.BATCH: {
+        *("batch", "error_code", "message", "after_seconds"),
+        *("completed", "state", "cancel_seconds", "lost_output"),
+    },
 }
 # Fields that say something only together with one operation, or one outcome.
 ONLY_WITH_OPERATION = {
@@ -134,11 +139,15 @@ ONLY_WITH_OUTCOME = {
     "status": ("error", "content_filter"),
     "body": ("error", "content_filter"),
     "error_code": ("error",),
+    "message": ("error", "content_filter", "refusal"),
 }
 ONLY_WITH_BATCH = {
     "state": ("stuck",),
     "error_code": ("failed",),
+    "message": ("failed",),
     "completed": ("expired", "cancelled", "stuck"),
+    "cancel_seconds": ("completed", "cancelled", "stuck"),
+    "lost_output": ("completed", "cancelled", "stuck"),
 }
 
 _DECODER = msgspec.json.Decoder(list[Rule])

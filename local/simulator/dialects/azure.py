@@ -3,13 +3,8 @@
 from aiohttp import web
 
 from local.simulator.dialects.azure_lines import AzureLines
-from local.simulator.dialects.openai import (
-    Parts,
-    Routes,
-    file_and_batch_routes,
-    model_routes,
-    mounted,
-)
+from local.simulator.dialects.mounting import Parts, Routes, mounted
+from local.simulator.dialects.openai import file_and_batch_routes, model_routes, refuse
 from local.simulator.dialects.openai_batches import BatchHabits
 from local.simulator.dialects.openai_files import FileHabits
 from local.simulator.failures import CallRefused
@@ -31,7 +26,8 @@ def routes(parts: Parts) -> list[web.RouteDef]:
     in_path = [(method, "/deployments/{deployment}" + path, operation) for method, path, operation in calls]
     responses = [each for each in calls if each[1] == "/responses"]
     dated = _with_version(stored + in_path + responses)
-    return mounted(V1, stored + calls, parts, dialect) + mounted(DATED, dated, parts, dialect)
+    v1 = mounted(V1, stored + calls, parts, dialect, refuse)
+    return v1 + mounted(DATED, dated, parts, dialect, refuse)
 
 
 def _with_version(operations: Routes) -> Routes:

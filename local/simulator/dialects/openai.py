@@ -1,23 +1,15 @@
 """OpenAI below `/openai/v1`, and the parts that Azure OpenAI shares."""
 
 import secrets
-from dataclasses import dataclass
 
 from aiohttp import web
 
-from local.simulator.batches import Batches
-from local.simulator.clock import Clock
-from local.simulator.database import Database
+from local.simulator.dialects.mounting import Parts, Routes, mounted
 from local.simulator.dialects.openai_batches import BatchHabits, BatchRoutes
 from local.simulator.dialects.openai_calls import ModelRoutes
 from local.simulator.dialects.openai_files import FileHabits, FileRoutes
 from local.simulator.dialects.openai_lines import OpenAILines, error_body
-from local.simulator.engine import Engine
 from local.simulator.failures import CallRefused
-from local.simulator.files import Files
-from local.simulator.quotas import Quotas
-from local.simulator.rulebook import RuleBook
-from local.simulator.stage import Call, Operation, Stage
 
 PREFIX = "/openai/v1"
 MONTH = 2_592_000
@@ -26,27 +18,11 @@ FILES = FileHabits(
 )
 BATCHES = BatchHabits(least_output_seconds=3600, is_sparse=False)
 
-type Routes = list[tuple[str, str, Operation]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What every dialect is built from."""
-
-    database: Database
-    clock: Clock
-    files: Files
-    batches: Batches
-    rules: RuleBook
-    quotas: Quotas
-    engine: Engine
-    stage: Stage
-
 
 def routes(parts: Parts) -> list[web.RouteDef]:
     dialect = OpenAILines()
     operations = file_and_batch_routes(parts, dialect, FILES, BATCHES) + model_routes(parts, dialect)
-    return mounted(PREFIX, operations, parts, dialect)
+    return mounted(PREFIX, operations, parts, dialect, refuse)
 
 
 def file_and_batch_routes(
@@ -68,8 +44,7 @@ def file_and_batch_routes(
         files=parts.files,
         batches=parts.batches,
         clock=parts.clock,
-        rules=parts.rules,
-        quotas=parts.quotas,
+        admission=parts.admission,
         engine=parts.engine,
         stage=parts.stage,
     )
@@ -85,27 +60,6 @@ def model_routes(parts: Parts, dialect: OpenAILines) -> Routes:
         stage=parts.stage,
     )
     return calls.routes()
-
-
-def mounted(prefix: str, operations: Routes, parts: Parts, dialect: OpenAILines) -> list[web.RouteDef]:
-    """The operations as routes below a prefix, each of them asking for a key first."""
-    return [
-        web.route(
-            method, prefix + path, parts.stage.handler(dialect.name, _guarded(operation), refuse, dialect)
-        )
-        for method, path, operation in operations
-    ]
-
-
-def _guarded(operation: Operation) -> Operation:
-    async def receive(call: Call) -> None:
-        headers = call.request.headers
-        bearer = headers.get("Authorization", "").removeprefix("Bearer ").strip()
-        if not (bearer or headers.get("api-key")):
-            raise CallRefused(401, "invalid_api_key", "You didn't provide an API key.")
-        await operation.receive(call)
-
-    return Operation(name=operation.name, receive=receive, perform=operation.perform)
 
 
 def refuse(refused: CallRefused) -> web.Response:

@@ -1,14 +1,13 @@
 """The batches API of OpenAI and Azure OpenAI."""
 
-import asyncio
 import secrets
-from collections import Counter
 from dataclasses import dataclass, replace
 
 import msgspec
 from aiohttp import web
 
-from local.simulator.batches import Batch, Batches, Script, Status
+from local.simulator.admission import Admission, model_of
+from local.simulator.batches import Batch, Batches, Status
 from local.simulator.clock import Clock
 from local.simulator.database import Database
 from local.simulator.dialects.openai_files import limit_of, list_object
@@ -16,11 +15,7 @@ from local.simulator.dialects.openai_lines import OpenAILines
 from local.simulator.engine import Engine
 from local.simulator.failures import CallRefused, Json
 from local.simulator.files import Files, StoredFile
-from local.simulator.quotas import Quotas, excess
-from local.simulator.rulebook import RuleBook, Taken
-from local.simulator.rules import Kind, Then
 from local.simulator.stage import Call, Operation, Stage
-from local.simulator.validator import validate
 
 DAY = 86_400
 MAX_PAIRS, MAX_NAME, MAX_VALUE = 16, 64, 512
@@ -45,8 +40,7 @@ class BatchRoutes:
         files: Files,
         batches: Batches,
         clock: Clock,
-        rules: RuleBook,
-        quotas: Quotas,
+        admission: Admission,
         engine: Engine,
         stage: Stage,
     ) -> None:
@@ -56,8 +50,7 @@ class BatchRoutes:
         self._files = files
         self._batches = batches
         self._clock = clock
-        self._rules = rules
-        self._quotas = quotas
+        self._admission = admission
         self._engine = engine
         self._stage = stage
 
@@ -81,6 +74,7 @@ class BatchRoutes:
         file = self._files.get(self._dialect.name, batch.input_file_id)
         if file is not None:
             call.requests, call.input_path = file.lines, self._files.path(file.id)
+            call.model = model_of(call.input_path, self._dialect)
         call.request["wish"] = batch
         call.request["file"] = file
 
@@ -126,16 +120,7 @@ class BatchRoutes:
 
     async def _create(self, call: Call) -> web.Response:
         self._check_file(call.request["file"], call)
-        batch: Batch = await self._weighed(call)
-        script = await self._stage.take(Kind.BATCH, call, self._dialect)
-        batch = self._hidden(replace(batch, script=script_of(script)), call.then)
-        call.batch_id = batch.id
-        with self._database.transaction():
-            if script:
-                self._rules.keep(Counter([script.rule_id]))
-            self._batches.add(batch)
-            self._stage.record(call)
-        self._engine.begin(batch.id)
+        batch = await self._admission.admit(call, call.request["wish"], self._dialect)
         return web.json_response(self._object(batch))
 
     def _check_file(self, file: StoredFile | None, call: Call) -> None:
@@ -154,27 +139,6 @@ class BatchRoutes:
                 f"The file {file.id} is not processed yet: its status is '{file.status}'.",
                 param="input_file_id",
             )
-
-    async def _weighed(self, call: Call) -> Batch:
-        """The batch with its tokens, and refused at once where the deployment's quota says so."""
-        batch: Batch = call.request["wish"]
-        if not self._quotas.any_for(self._dialect.name) or call.input_path is None:
-            return batch
-        findings = await asyncio.to_thread(validate, call.input_path, self._dialect, batch.endpoint)
-        batch = replace(batch, model=findings.model, enqueued_tokens=findings.tokens)
-        quota = self._quotas.of(self._dialect.name, findings.model)
-        why = excess(quota, self._batches.unfinished(), batch)
-        if why and quota and quota.refusal == "create":
-            raise CallRefused(400, "token_limit_exceeded", why)
-        # One that is to fail after validating must not count before.
-        return replace(batch, enqueued_tokens=0) if why else batch
-
-    def _hidden(self, batch: Batch, then: Then) -> Batch:
-        return replace(
-            batch,
-            listed_from=batch.created_at + (then.list_lag_seconds or 0),
-            found_from=batch.created_at + (then.retrieve_lag_seconds or 0),
-        )
 
     # The others
 
@@ -216,21 +180,6 @@ class BatchRoutes:
     def _object(self, batch: Batch) -> Json:
         shown = batch_object(batch)
         return sparse(shown, batch) if self._habits.is_sparse else shown
-
-
-def script_of(taken: Taken | None) -> Script | None:
-    ending = taken.then.batch if taken else None
-    if taken is None or ending is None:
-        return None
-    then = taken.then
-    return Script(
-        ending=ending,
-        after_seconds=then.after_seconds or 0.0,
-        rows=then.completed,
-        error_code=then.error_code,
-        message=then.message,
-        state=then.state or Status.IN_PROGRESS,
-    )
 
 
 def checked_metadata(given: object) -> dict[str, str] | None:

@@ -79,7 +79,10 @@ class FileRoutes:
     async def _receive(self, call: Call) -> None:
         """Stream the form to disk. Nothing is remembered of it until the effect."""
         path = call.leftover = self._files.incoming()
-        upload = await read_form(call.request, path)
+        try:
+            upload = await read_form(call.request, path)
+        except ValueError as error:
+            raise CallRefused(400, "invalid_request", f"The form cannot be read: {error}") from error
         self._check(upload)
         call.input_path, call.requests = path, upload.lines
         call.request["upload"] = upload

@@ -157,3 +157,35 @@ async def test_a_new_batch_may_be_hidden_for_a_while(simulator: Simulator, opena
     assert await seen() == (False, True)
     simulator.advance(seconds=30)
     assert await seen() == (True, True)
+
+
+async def test_cancelling_may_take_its_time(simulator: Simulator, azure: AsyncAzureOpenAI) -> None:
+    simulator.rule(match={}, then={"batch": "stuck", "completed": 1, "cancel_seconds": 600})
+    batch = await batching.create(azure, some_lines(2))
+    await batching.until(azure, batch.id, lambda seen: counts(seen)[1] == 1)
+
+    await azure.batches.cancel(batch.id)
+    simulator.advance(seconds=500)
+    still = await azure.batches.retrieve(batch.id)
+    simulator.advance(seconds=100)
+
+    assert still.status == "cancelling"
+    assert (await batching.ended(azure, batch.id)).status == "cancelled"
+
+
+async def test_a_cancelled_batch_may_forget_what_it_did(simulator: Simulator, openai: AsyncOpenAI) -> None:
+    simulator.rule(match={}, then={"batch": "cancelled", "completed": 1, "lost_output": True})
+
+    batch = await batching.run(openai, some_lines(3))
+
+    assert (batch.status, counts(batch), batch.output_file_id) == ("cancelled", (3, 0, 0), None)
+    assert len(await batching.errors(openai, batch)) == 2
+
+
+async def test_a_rule_may_pick_the_model(simulator: Simulator, azure: AsyncAzureOpenAI) -> None:
+    simulator.rule(match={"model": "other"}, then={"batch": "failed"})
+
+    here = await batching.run(azure, [a_line("a", model="other")])
+    there = await batching.run(azure, [a_line("a")])
+
+    assert (here.status, there.status) == ("failed", "completed")

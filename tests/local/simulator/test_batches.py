@@ -266,3 +266,17 @@ async def test_structured_answers_are_valid_json(openai: AsyncOpenAI) -> None:
     [row] = await batching.output(openai, batch)
 
     assert json.loads(batching.message(row)) == {"team": "printer", "amount": 100}
+
+
+async def test_a_batch_keeps_its_input_when_the_file_is_deleted(
+    simulator: Simulator, azure: AsyncAzureOpenAI
+) -> None:
+    simulator.rule(match={}, then={"batch": "completed", "after_seconds": 100})
+    batch = await batching.create(azure, some_lines(5))
+
+    await azure.files.delete(batch.input_file_id)
+    simulator.advance(seconds=100)
+    batch = await batching.ended(azure, batch.id)
+
+    assert len(await batching.output(azure, batch)) == 5
+    assert not list((simulator.data / "files").glob(f"{batch.id}*"))

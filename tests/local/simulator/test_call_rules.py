@@ -13,6 +13,7 @@ from openai import (
     AuthenticationError,
     BadRequestError,
     InternalServerError,
+    NotFoundError,
     Omit,
     RateLimitError,
 )
@@ -225,3 +226,13 @@ async def test_a_call_can_be_delayed(simulator: Simulator, azure: AsyncAzureOpen
     assert await ask(azure) == "One. Two."
 
     assert time.monotonic() - begun >= 0.2
+
+
+async def test_a_compatible_server_answers_calls_and_has_no_batches(simulator: Simulator) -> None:
+    simulator.rule(match={"provider": "compatible"}, then={"text": "told"})
+    async with AsyncOpenAI(base_url=f"{simulator.url}/compatible/v1", api_key="k", max_retries=0) as client:
+        assert await ask(client) == "told"
+        with pytest.raises(NotFoundError):
+            await client.files.list()
+
+    assert [call["provider"] for call in simulator.journal("chat")] == ["openai_compatible"]

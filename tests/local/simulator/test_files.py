@@ -1,7 +1,10 @@
 """Files: upload, look, list, download, delete, lapse."""
 
 import json
+import socket
+import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 from openai import AsyncAzureOpenAI, AsyncOpenAI, BadRequestError, NotFoundError
@@ -152,3 +155,52 @@ async def test_an_asked_for_expiry_may_be_lost(simulator: Simulator, azure: Asyn
     )
 
     assert file.expires_at is None
+
+
+def peak_bytes(simulator: Simulator) -> int:
+    assert simulator.process is not None
+    status = Path(f"/proc/{simulator.process.pid}/status").read_text()
+    return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak memory from /proc")
+async def test_memory_stays_flat_while_a_large_file_goes_in_and_out(
+    simulator: Simulator, openai: AsyncOpenAI, tmp_path: Path
+) -> None:
+    large = tmp_path / "large.jsonl"
+    large.write_bytes(b'{"custom_id": "..........................."}\n' * 2_000_000)
+    before = peak_bytes(simulator)
+
+    file = await openai.files.create(file=large, purpose="batch")
+    received = 0
+    async with openai.files.with_streaming_response.content(file.id) as answer:
+        async for piece in answer.iter_bytes():
+            received += len(piece)
+
+    assert received == file.bytes == large.stat().st_size > 80_000_000
+    assert peak_bytes(simulator) - before < 20_000_000
+
+
+def test_a_form_that_cannot_be_read_is_refused(simulator: Simulator) -> None:
+    request = urllib.request.Request(
+        f"{simulator.url}/openai/v1/files",
+        data=b"--B\r\nnonsense",
+        headers={"api-key": "k", "Content-Type": "multipart/form-data; boundary=B"},
+    )
+
+    with pytest.raises(urllib.error.HTTPError, match="400"):
+        urllib.request.urlopen(request, timeout=10).close()
+
+
+async def test_an_upload_that_breaks_off_leaves_nothing(simulator: Simulator, openai: AsyncOpenAI) -> None:
+    head = (
+        "POST /openai/v1/files HTTP/1.1\r\nHost: x\r\napi-key: k\r\nContent-Length: 100000\r\n"
+        "Content-Type: multipart/form-data; boundary=B\r\n\r\n"
+        '--B\r\nContent-Disposition: form-data; name="file"; filename="broken.jsonl"\r\n\r\n{}\r\n'
+    )
+    with socket.create_connection(("127.0.0.1", simulator.port)) as connection:
+        connection.sendall(head.encode())
+
+    names = [file.filename async for file in openai.files.list()]
+
+    assert "broken.jsonl" not in names
