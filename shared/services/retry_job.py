@@ -16,7 +16,6 @@ from shared.ports.clock import Clock
 from shared.ports.orchestrations import Orchestrations
 from shared.services.door.accept_job import AcceptJob
 from shared.services.job_spec import load_spec, save_spec
-from shared.services.policy import Policy
 from shared.services.streams import MAX_LINE, Outlet, own_lines
 from shared.stores.jobs import Jobs
 from shared.wire.bodies import RetryBody
@@ -33,7 +32,6 @@ class RetryJob:
     blobs: Blobs
     accept: AcceptJob
     clock: Clock
-    policy: Policy
 
     async def __call__(
         self, tenant: TenantId, job_id: str, body: RetryBody, new_id: JobId, orchestrations: Orchestrations

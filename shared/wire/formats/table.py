@@ -25,8 +25,8 @@ class TableRow(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: int | None
     reasoning_tokens: int | None
     cost_usd: str | None
-    provider: str
-    model: str
+    provider: str | None
+    model: str | None
     attempts: int
     reused: bool
     response: str | None
