@@ -26,7 +26,8 @@ from shared.adapters.files.catalog_file import CatalogFile
 from shared.adapters.pricing.genai import GenaiPrices
 from shared.adapters.pricing.schemas import JsonschemaRsSchemas
 from shared.adapters.pricing.tokens import ToktokTokens
-from shared.adapters.providers.registry import Registry
+from shared.adapters.providers.connection import Connection
+from shared.adapters.providers.registry import ProviderRegistry
 from shared.domain.waits import Backoff
 from shared.ports.blobs import Blobs
 from shared.ports.catalog import CatalogSource
@@ -274,10 +275,13 @@ def real_parts(env: Mapping[str, str]) -> Parts:
         events=_events(settings),
         clock=clock,
         catalog=_catalog(settings, env, blobs, clock),
-        providers=Registry(
-            secret=lambda name: env.get(name, ""),
-            token=ModelTokens(_identity(settings), scope=settings.openai_scope),
-            create_timeout=settings.create_timeout,
+        providers=ProviderRegistry(
+            Connection(
+                key=env.__getitem__,
+                token=ModelTokens(_identity(settings)),
+                create_timeout=settings.create_timeout,
+                clock=clock,
+            )
         ),
         prices=GenaiPrices(),
         tokens=ToktokTokens(),

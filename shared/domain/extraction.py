@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from shared.domain.errors import TryAgainLater
+
 
 class UnreadableReason(StrEnum):
     """Why a document gives no text; the values are part of the contract."""
@@ -49,5 +51,5 @@ class ExtractionLimits:
     max_pages: int = 5_000
 
 
-class ExtractorUnavailable(Exception):
+class ExtractorUnavailable(TryAgainLater):
     """The extractor itself failed, not the document: try the same document again later."""
