@@ -217,7 +217,7 @@ class PipelineEntry(Entry):
 
 
 class PriceEntry(Entry):
-    """USD per million tokens. A rate that is left out is unknown, never guessed."""
+    """USD per million tokens. What a rate that is left out means is for the price list to say."""
 
     input: Price | None = None
     cached_input: Price | None = None

@@ -54,7 +54,7 @@ class EntraTokens:
                 leeway=_CLOCK_SKEW,
                 options={"require": ["iss", "aud", "exp"]},
             )
-        except (jwt.PyJWTError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
+        except jwt.PyJWTError as error:
             known = (reason for kind, reason in _REASONS if isinstance(error, kind))
             raise Unauthenticated(next(known, "the token is malformed")) from None
 
@@ -63,7 +63,7 @@ def _key_id(token: str) -> str:
     """The key the token says it is signed with. Nothing of it may be believed yet."""
     try:
         header = jwt.get_unverified_header(token)
-    except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
+    except jwt.PyJWTError:
         raise Unauthenticated("the token is malformed") from None
     key_id = header.get("kid")
     if header.get("alg") != _ALGORITHM or not isinstance(key_id, str):
