@@ -17,7 +17,7 @@ from local.simulator.lines import LineIndex, index
 from local.simulator.pace import LATEST, pace
 from local.simulator.quotas import Quotas
 from local.simulator.rulebook import RuleBook
-from local.simulator.validator import validate
+from local.simulator.validator import Validation
 from local.simulator.work import Desk, Slice
 
 
@@ -72,7 +72,10 @@ class Course:
 
     async def _validate(self, batch: Batch, run: Runner) -> None:
         dialect, path = self.dialects[batch.provider], self.files.pinned(batch.id)
-        findings = await run.in_turn(lambda: validate(path, dialect, batch.endpoint))
+        validation = Validation(path, dialect, batch.endpoint)
+        while not await run.in_turn(validation.advance):
+            continue
+        findings = validation.findings
         batch = self.batches.load(batch.id)
         if batch.status is not Status.VALIDATING:
             # It was cancelled meanwhile.

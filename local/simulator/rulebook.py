@@ -8,7 +8,7 @@ import msgspec
 
 from local.simulator.database import Database
 from local.simulator.failures import Json
-from local.simulator.rules import SYNCHRONOUS, Kind, Match, Rule, Then
+from local.simulator.rules import Kind, Match, Rule, Then
 
 
 @dataclass(slots=True, kw_only=True)
@@ -96,7 +96,3 @@ def fits_request(
     if match.custom_id is not None and match.custom_id != custom_id:
         return False
     return match.contains is None or match.contains in text
-
-
-def is_synchronous(operation: str) -> bool:
-    return operation in SYNCHRONOUS

@@ -88,7 +88,7 @@ class Stage:
             call = Call(request=request, provider=provider, operation=operation.name)
             try:
                 await operation.receive(call)
-                call.taken = await self._rule_for(call, dialect)
+                call.taken = await self.take(Kind.OPERATION, call, dialect)
                 response = await self._play(call, operation)
             except CallRefused as refused:
                 response = write_error(refused)
@@ -128,9 +128,6 @@ class Stage:
                 self._rules.keep(Counter([call.taken.rule_id]))
             self._journal.add(_entry(call))
         call.is_recorded = True
-
-    async def _rule_for(self, call: Call, dialect: BatchDialect | None) -> Taken | None:
-        return await self.take(Kind.OPERATION, call, dialect)
 
     async def take(self, kind: Kind, call: Call, dialect: BatchDialect | None) -> Taken | None:
         """The first rule of the kind that fits the call, used once."""

@@ -5,7 +5,8 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from aiohttp import BodyPartReader, web
+from aiohttp import BodyPartReader, ClientPayloadError, web
+from aiohttp.http import HttpProcessingError
 
 from local.simulator.clock import Clock
 from local.simulator.database import Database
@@ -18,6 +19,8 @@ MAX_BYTES = 200 << 20
 PIECE_BYTES = 256 << 10
 MAX_FIELD_BYTES = 10_000
 FIELD = re.compile(r"expires_after(?:\[(\w+)\]|\.(\w+))")
+# A form without sense, or a caller that has gone in the middle of it.
+UNREADABLE = (ValueError, HttpProcessingError, ClientPayloadError, ConnectionError)
 PURPOSES = frozenset({"batch", "assistants", "fine-tune", "vision", "user_data", "evals"})
 
 
@@ -81,7 +84,7 @@ class FileRoutes:
         path = call.leftover = self._files.incoming()
         try:
             upload = await read_form(call.request, path)
-        except ValueError as error:
+        except UNREADABLE as error:
             raise CallRefused(400, "invalid_request", f"The form cannot be read: {error}") from error
         self._check(upload)
         call.input_path, call.requests = path, upload.lines

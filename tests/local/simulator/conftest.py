@@ -14,6 +14,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simulator]:
     simulator.start()
     yield simulator
     simulator.stop()
+    assert "Traceback" not in (simulator.data / "log").read_text()
 
 
 @pytest.fixture
