@@ -37,6 +37,7 @@ class Stack:
         self._log = self.data / "logs" / "launcher.log"
         self._launcher: subprocess.Popen[bytes] | None = None
         self._said: dict[str, Any] = {}
+        self._stdout = b""
 
     @property
     def http(self) -> str:
@@ -76,13 +77,29 @@ class Stack:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with self._log.open("ab") as log:
             self._launcher = subprocess.Popen(
-                self._arguments, cwd=_PROJECT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+                self._arguments,
+                cwd=_PROJECT,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                bufsize=0,
             )
-        line = _first_line(self._launcher, deadline=time.monotonic() + START_SECONDS)
-        if not line:
+        self._stdout = _first_line(self._launcher, deadline=time.monotonic() + START_SECONDS)
+        if not self._stdout:
             self.stop()
             raise StackFailed(f"the local stack did not start:\n{_tail(self._log)}")
-        self._said = json.loads(line)
+        self._said = json.loads(self._stdout)
+
+    def stdout_so_far(self) -> bytes:
+        """Everything the launcher has written to stdout since `start`."""
+        pipe = None if self._launcher is None else self._launcher.stdout
+        while (
+            pipe is not None
+            and select.select([pipe], [], [], 0)[0]
+            and (more := os.read(pipe.fileno(), 65536))
+        ):
+            self._stdout += more
+        return self._stdout
 
     def stop(self) -> None:
         """End the stack gently; state stays in `data`. Does nothing when it does not run."""

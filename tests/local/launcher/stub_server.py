@@ -2,6 +2,7 @@
 
 import argparse
 import http.server
+import sys
 from pathlib import Path
 
 
@@ -18,5 +19,5 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--port", type=int)
 parser.add_argument("--data", type=Path)
 options = parser.parse_args()
-print("a line that must not reach the launcher's stdout", flush=True)
+sys.stdout.write("a line that must not reach the stdout of the launcher\n")
 http.server.ThreadingHTTPServer(("127.0.0.1", options.port), Answer).serve_forever()

@@ -8,18 +8,24 @@ from typing import Any
 
 import azure.durable_functions as df
 import azure.functions as func
+import grpc
 from azurefunctions.extensions.http.fastapi import JSONResponse, Request, Response
 from durabletask import task
 from durabletask.entities import EntityContext, EntityInstanceId
 from durabletask.internal.orchestrator_service_pb2 import (
     ORCHESTRATION_STATUS_COMPLETED,
     ORCHESTRATION_STATUS_FAILED,
+    ORCHESTRATION_STATUS_TERMINATED,
     OrchestrationIdReusePolicy,
 )
 
 blueprint = df.Blueprint(http_auth_level=func.AuthLevel.ANONYMOUS)
 REUSE_FINISHED = OrchestrationIdReusePolicy(
-    replaceableStatus=[ORCHESTRATION_STATUS_COMPLETED, ORCHESTRATION_STATUS_FAILED]
+    replaceableStatus=[
+        ORCHESTRATION_STATUS_COMPLETED,
+        ORCHESTRATION_STATUS_FAILED,
+        ORCHESTRATION_STATUS_TERMINATED,
+    ]
 )
 attempts: dict[str, int] = {}
 busy = {"now": 0, "most": 0}
@@ -30,12 +36,15 @@ type Steps = Generator[task.Task[Any], Any, Any]
 @blueprint.route(route="orchestrations/{name}/{instance}", methods=["POST"])
 @blueprint.durable_client_input(client_name="client")
 async def start(req: Request, client: df.DurableFunctionsClient) -> Response:
-    instance = await client.schedule_new_orchestration(
-        req.path_params["name"],
-        input=await req.json(),
-        instance_id=req.path_params["instance"],
-        reuse_id_policy=REUSE_FINISHED if "reuse" in req.query_params else None,
-    )
+    try:
+        instance = await client.schedule_new_orchestration(
+            req.path_params["name"],
+            input=await req.json(),
+            instance_id=req.path_params["instance"],
+            reuse_id_policy=REUSE_FINISHED if "reuse" in req.query_params else None,
+        )
+    except grpc.aio.AioRpcError as error:
+        return Response(status_code=409 if error.code() is grpc.StatusCode.ALREADY_EXISTS else 500)
     return JSONResponse({"instance": instance}, status_code=202)
 
 
@@ -59,9 +68,12 @@ async def status(req: Request, client: df.DurableFunctionsClient) -> Response:
 @blueprint.route(route="orchestrations/{instance}/events/{event}", methods=["POST"])
 @blueprint.durable_client_input(client_name="client")
 async def raise_event(req: Request, client: df.DurableFunctionsClient) -> Response:
-    await client.raise_orchestration_event(
-        req.path_params["instance"], req.path_params["event"], data=await req.json()
-    )
+    try:
+        await client.raise_orchestration_event(
+            req.path_params["instance"], req.path_params["event"], data=await req.json()
+        )
+    except grpc.aio.AioRpcError as error:
+        return Response(status_code=404 if error.code() is grpc.StatusCode.NOT_FOUND else 500)
     return Response(status_code=202)
 
 
@@ -156,6 +168,21 @@ def calls_nobody(context: task.OrchestrationContext, _: Any) -> Steps:
 
 
 @blueprint.orchestration_trigger(context_name="context")
+def calls_exit(context: task.OrchestrationContext, _: Any) -> Steps:
+    try:
+        yield context.call_activity("exits_inside", input=None)
+    except task.TaskFailedError as error:
+        return error.details.error_type
+    return "not reached"
+
+
+@blueprint.orchestration_trigger(context_name="context")
+def slow_then_double(context: task.OrchestrationContext, number: int) -> Steps:
+    answer = yield context.call_activity("double_slowly", input=number)
+    return answer
+
+
+@blueprint.orchestration_trigger(context_name="context")
 def parent(context: task.OrchestrationContext, seconds: float) -> Steps:
     answer = yield context.call_sub_orchestrator("wait_for_go", input=seconds)
     return f"child said {answer}"
@@ -188,6 +215,17 @@ def counter(context: EntityContext, value: Any) -> Any:
 @blueprint.activity_trigger(input_name="number")
 async def double(number: int) -> int:
     return number * 2
+
+
+@blueprint.activity_trigger(input_name="number")
+async def double_slowly(number: int) -> int:
+    await asyncio.sleep(1)
+    return number * 2
+
+
+@blueprint.activity_trigger(input_name="nothing")
+def exits_inside(nothing: Any) -> None:
+    raise SystemExit("an activity must not end the host")
 
 
 @blueprint.activity_trigger(input_name="name")

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import os
 from collections.abc import AsyncIterator
 
 import azure.durable_functions as df
@@ -11,7 +12,7 @@ from starlette.requests import ClientDisconnect
 
 blueprint = df.Blueprint(http_auth_level=func.AuthLevel.ANONYMOUS)
 MEGABYTE = b"0123456789abcdef" * 65536
-seen = {"disconnects": 0, "streams_closed": 0}
+seen = {"uploads_begun": 0, "disconnects": 0, "streams_closed": 0}
 
 
 @blueprint.route(route="digest", methods=["POST", "PUT"])
@@ -20,6 +21,7 @@ async def digest(req: Request) -> Response:
     size, sha = 0, hashlib.sha256()
     try:
         async for part in req.stream():
+            seen["uploads_begun"] += size == 0
             size += len(part)
             sha.update(part)
     except ClientDisconnect:
@@ -108,3 +110,8 @@ async def slow(req: Request) -> Response:
 @blueprint.route(route="off", methods=["GET"])
 async def switched_off(req: Request) -> Response:
     return Response(content=b"on")
+
+
+@blueprint.route(route="settings/{name}", methods=["GET"])
+async def setting(req: Request) -> Response:
+    return JSONResponse({"value": os.environ.get(req.path_params["name"])})
