@@ -214,3 +214,16 @@ async def test_what_is_there_already_costs_one_request(
     await tables.put(table, "job", "2", {"n": 1})
     await blobs.write(f"{container}/b", stream(b"x"))
     assert [len(proxy.seen) for proxy in (blob_proxy, table_proxy)] == [1, 1]
+
+
+async def test_no_proxy_of_the_environment_stands_before_loopback(
+    azurite: Azurite, container: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    storage = StorageConnection(StorageAccount(connection_string=azurite.connection_string), retries=0)
+    await AzureBlobs(storage, SystemClock()).write(f"{container}/a", stream(b"x"))
+    await AzureTables(storage).get("jobs", "job", "1")
+    await storage.close()

@@ -78,6 +78,19 @@ def test_a_topic_is_never_reached_in_the_clear_except_on_loopback() -> None:
         EventTopic(endpoint="http://example.com/api/events")
 
 
+@pytest.mark.parametrize(
+    ("account", "local"),
+    [
+        (StorageAccount(connection_string=CONNECTION_STRING), True),
+        (StorageAccount(connection_string="AccountName=a;AccountKey=c2VjcmV0"), False),
+        (StorageAccount(blob_url="http://localhost:10000/a"), True),
+        (StorageAccount(blob_url="https://a.blob.core.windows.net"), False),
+    ],
+)
+def test_an_account_on_loopback_is_local(account: StorageAccount, local: bool) -> None:
+    assert account.is_local is local
+
+
 class _Client:
     def __init__(self) -> None:
         self.closed = 0

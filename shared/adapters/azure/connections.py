@@ -43,6 +43,13 @@ class StorageAccount:
     table_url: str | None = None
     identity: Identity = Identity()
 
+    @property
+    def is_local(self) -> bool:
+        if self.connection_string is None:
+            return _is_loopback(self.blob_url or "")
+        parts = self.connection_string.split(";")
+        return any(_is_loopback(part.removeprefix("BlobEndpoint=")) for part in parts)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventTopic:
@@ -53,8 +60,7 @@ class EventTopic:
     identity: Identity = Identity()
 
     def __post_init__(self) -> None:
-        address = urlsplit(self.endpoint)
-        if address.scheme != "https" and address.hostname not in _LOOPBACK:
+        if not (self.endpoint.startswith("https://") or _is_loopback(self.endpoint)):
             raise ValueError(f"topic endpoint {self.endpoint!r} is neither https nor on loopback")
 
 
@@ -125,6 +131,7 @@ class StorageConnection:
             "connection_timeout": _CONNECT_SECONDS,
             "read_timeout": _READ_SECONDS,
             "connection_verify": ca_file or True,
+            "use_env_settings": not account.is_local,  # no proxy stands between us and loopback
         }
         self._retries = retries
         self._credential = PerLoop(make_credential or (lambda: credential_of(account.identity)))
@@ -195,6 +202,7 @@ class TopicConnection:
             retry_backoff_max=5,
             connection_timeout=_CONNECT_SECONDS,
             read_timeout=_READ_SECONDS,
+            use_env_settings=not _is_loopback(self._topic.endpoint),
         )
 
 
@@ -220,3 +228,7 @@ def _identity(settings: Mapping[str, str], name: str) -> Identity:
 def _address(settings: Mapping[str, str], name: str, service: str) -> str | None:
     account = settings.get(f"{name}__accountName")
     return f"https://{account}.{service}.core.windows.net" if account else None
+
+
+def _is_loopback(url: str) -> bool:
+    return urlsplit(url).hostname in _LOOPBACK

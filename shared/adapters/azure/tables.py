@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from azure.core import MatchConditions
 from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 from azure.data.tables import EdmType, EntityProperty, TableEntity, UpdateMode
-from azure.data.tables.aio import TableClient
+from azure.data.tables.aio import TableClient, TableServiceClient
 
 from shared.adapters.azure.connections import StorageConnection
 from shared.adapters.azure.errors import azure_errors, translate_each
@@ -25,6 +26,8 @@ class AzureTables:
 
     def __init__(self, storage: StorageConnection) -> None:
         self._storage = storage
+        # Making one costs as much as a tenth of a request.
+        self._clients: WeakKeyDictionary[TableServiceClient, dict[str, TableClient]] = WeakKeyDictionary()
 
     async def get(self, table: str, partition: str, row: str) -> Entity | None:
         check_key(partition)
@@ -89,7 +92,11 @@ class AzureTables:
 
     def _client(self, table: str) -> TableClient:
         check_table(table)
-        return self._storage.tables.here().get_table_client(table)
+        service = self._storage.tables.here()
+        clients = self._clients.setdefault(service, {})
+        if table not in clients:
+            clients[table] = service.get_table_client(table)
+        return clients[table]
 
 
 async def _with_table[Answer](client: TableClient, write: Callable[[], Awaitable[Answer]]) -> Answer:

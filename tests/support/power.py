@@ -1,0 +1,135 @@
+"""Power cuts: the ports of an app that stops dead before or after a chosen effect.
+
+Wrap the memory adapters, run the use case until `PowerCut`, then build the app anew over the same memory
+adapters and see that nothing is lost. An app that ran without a cut tells how many effects there are.
+"""
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from shared.ports.blobs import BlobInfo, Blobs, UploadUrl
+from shared.ports.events import Event, Events
+from shared.ports.tables import Entity, Fields, Tables
+
+
+class PowerCut(BaseException):
+    """No handler of errors may survive it, hence no `Exception`."""
+
+
+class Mains:
+    """Counts effects over all that hangs on it, from 1. After the cut nothing works any more."""
+
+    def __init__(self, *, cut_before: int | None = None, cut_after: int | None = None) -> None:
+        self.effects = 0
+        self._cut_before = cut_before
+        self._cut_after = cut_after
+        self._dead = False
+
+    def check(self) -> None:
+        if self._dead:
+            raise PowerCut
+
+    @contextmanager
+    def effect(self) -> Iterator[None]:
+        self.check()
+        self.effects += 1
+        number = self.effects
+        if number == self._cut_before:
+            self._cut()
+        yield
+        if number == self._cut_after:
+            self._cut()
+        self.check()
+
+    def _cut(self) -> None:
+        self._dead = True
+        raise PowerCut
+
+
+class PoweredTables:
+    def __init__(self, tables: Tables, mains: Mains) -> None:
+        self._tables = tables
+        self._mains = mains
+
+    async def get(self, table: str, partition: str, row: str) -> Entity | None:
+        self._mains.check()
+        return await self._tables.get(table, partition, row)
+
+    async def insert(self, table: str, partition: str, row: str, fields: Fields) -> Entity:
+        with self._mains.effect():
+            return await self._tables.insert(table, partition, row, fields)
+
+    async def replace(self, table: str, entity: Entity, fields: Fields) -> Entity:
+        with self._mains.effect():
+            return await self._tables.replace(table, entity, fields)
+
+    async def put(self, table: str, partition: str, row: str, fields: Fields) -> None:
+        with self._mains.effect():
+            await self._tables.put(table, partition, row, fields)
+
+    async def delete(self, table: str, partition: str, row: str, *, etag: str | None = None) -> None:
+        with self._mains.effect():
+            await self._tables.delete(table, partition, row, etag=etag)
+
+    async def scan(
+        self, table: str, partition: str, *, start: str = "", stop: str | None = None
+    ) -> AsyncIterator[Entity]:
+        async for entity in self._tables.scan(table, partition, start=start, stop=stop):
+            self._mains.check()
+            yield entity
+
+
+class PoweredBlobs:
+    def __init__(self, blobs: Blobs, mains: Mains) -> None:
+        self._blobs = blobs
+        self._mains = mains
+
+    async def head(self, path: str) -> BlobInfo | None:
+        self._mains.check()
+        return await self._blobs.head(path)
+
+    async def read(
+        self, path: str, *, etag: str | None = None, offset: int = 0, length: int | None = None
+    ) -> AsyncIterator[bytes]:
+        async for piece in self._blobs.read(path, etag=etag, offset=offset, length=length):
+            self._mains.check()
+            yield piece
+
+    async def write(
+        self,
+        path: str,
+        content: AsyncIterable[bytes],
+        *,
+        content_type: str | None = None,
+        overwrite: bool = True,
+    ) -> BlobInfo:
+        with self._mains.effect():
+            return await self._blobs.write(path, content, content_type=content_type, overwrite=overwrite)
+
+    async def copy(self, source: str, target: str, *, etag: str) -> BlobInfo:
+        with self._mains.effect():
+            return await self._blobs.copy(source, target, etag=etag)
+
+    async def delete(self, path: str) -> None:
+        with self._mains.effect():
+            await self._blobs.delete(path)
+
+    async def list(self, prefix: str) -> AsyncIterator[BlobInfo]:
+        async for info in self._blobs.list(prefix):
+            self._mains.check()
+            yield info
+
+    async def upload_url(self, path: str, *, valid_for: timedelta) -> UploadUrl:
+        self._mains.check()
+        return await self._blobs.upload_url(path, valid_for=valid_for)
+
+
+class PoweredEvents:
+    def __init__(self, events: Events, mains: Mains) -> None:
+        self._events = events
+        self._mains = mains
+
+    async def publish(self, event: Event) -> None:
+        with self._mains.effect():
+            await self._events.publish(event)
