@@ -109,7 +109,7 @@ def test_a_completed_message_is_gone(bench: Bench) -> None:
     with pytest.raises(Refused):
         bench.broker.complete(bench.queue(), token_of(held))
     bench.pass_time(hours=1)
-    assert bench.broker.peek(bench.queue(), 1, 10) == []
+    assert list(bench.broker.peek(bench.queue(), 1, 10)) == []
 
 
 def test_an_abandoned_message_comes_back_counted_and_a_released_one_uncounted(bench: Bench) -> None:
@@ -184,7 +184,7 @@ def test_a_deferred_message_is_received_by_its_number_only(bench: Bench) -> None
     (again,) = bench.broker.receive_deferred(bench.queue(), [held.sequence], delete=True)
 
     assert (found.delivery_count, again.delivery_count, again.state) == (0, 1, State.DEFERRED)
-    assert bench.broker.peek(bench.queue(), 1, 10) == []
+    assert list(bench.broker.peek(bench.queue(), 1, 10)) == []
 
 
 def test_a_missing_deferred_message_leaves_the_others_unlocked(bench: Bench) -> None:
@@ -284,7 +284,7 @@ def test_without_dead_lettering_an_expired_message_is_dropped_by_the_queues_own_
 
     bench.pass_time(seconds=10)
 
-    assert bench.broker.peek(bench.queue("drop"), 1, 10) == []
+    assert list(bench.broker.peek(bench.queue("drop"), 1, 10)) == []
     assert bench.broker.counts(bench.queue("drop")).dead_letter == 0
 
 
@@ -324,7 +324,7 @@ def test_a_batch_is_kept_whole_or_not_at_all(bench: Bench) -> None:
     with pytest.raises(Exception, match="NOT NULL"):
         bench.broker.send(bench.queue(), [good, bad])
 
-    assert bench.broker.peek(bench.queue(), 1, 10) == []
+    assert list(bench.broker.peek(bench.queue(), 1, 10)) == []
     assert bench.broker.send(bench.queue(), [good]) == [1]
 
 
@@ -368,7 +368,7 @@ def test_a_lock_from_before_the_crash_still_completes(tmp_path: Path) -> None:
     after = Bench(path, QUEUES, now=START + 10_000)
     after.broker.complete(after.queue(), token_of(held))
 
-    assert after.broker.peek(after.queue(), 1, 10) == []
+    assert list(after.broker.peek(after.queue(), 1, 10)) == []
     after.lose_power()
 
 
