@@ -5,6 +5,7 @@ test has a queue of its own instead.
 """
 
 import asyncio
+import contextlib
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
@@ -54,9 +55,10 @@ QUEUES: dict[str, dict[str, Any]] = {
     "many": {},
     "prefetched": {},
     "counted": {},
+    "orphaned": {},
 }
 WITH_DEAD_LETTERS = ("poison", "buried", "short-lived")
-OWN_RECEIVERS = ("deleted", "many", "prefetched")
+OWN_RECEIVERS = ("deleted", "many", "prefetched", "orphaned")
 SOON = 10
 ALREADY = 0.3
 
@@ -387,6 +389,19 @@ async def test_closing_a_receiver_gives_prefetched_messages_back_uncounted(
     }
     async with links.client.get_queue_receiver("prefetched") as receiver:
         assert [message.delivery_count for message in await exactly(receiver, 4)] == [0] * 4
+
+
+async def test_a_client_that_dies_leaves_its_message_locked(links: Links, emulator: Emulator) -> None:
+    await links.sender("orphaned").send_messages(ServiceBusMessage("in work"))
+    receiver = links.client.get_queue_receiver("orphaned")
+    await one(receiver)
+
+    handler: Any = receiver._handler
+    handler._connection._transport.writer.transport.abort()
+    with contextlib.suppress(ServiceBusError):
+        await receiver.close()
+
+    assert emulator.counts("orphaned")["locked"] == 1
 
 
 async def test_counts_follow_what_happens_to_the_messages(links: Links, emulator: Emulator) -> None:
