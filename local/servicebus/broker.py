@@ -3,7 +3,7 @@
 Every public method that changes something is atomic, and takes effect for others when the turn commits.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -160,8 +160,8 @@ class Broker:
                 self._store.remove(stored)
             return found
 
-    def peek(self, entity: Entity, sequence: int, limit: int) -> list[Stored]:
-        """Whatever its state, locked or not, from this number on."""
+    def peek(self, entity: Entity, sequence: int, limit: int) -> Iterator[Stored]:
+        """Whatever its state, locked or not, from this number on; to be iterated before anything changes."""
         return self._store.from_sequence(entity.key, sequence, limit)
 
     def counts(self, entity: Entity) -> Counts:

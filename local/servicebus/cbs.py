@@ -1,5 +1,6 @@
 """The `$cbs` node: a client shows a token for an entity before it opens links there."""
 
+import logging
 from collections.abc import Callable, Mapping
 
 from local.servicebus.access import Claims, read_token
@@ -9,6 +10,8 @@ from local.servicebus.errors import Refused, not_offered
 from local.servicebus.requests import Reply, Request
 
 ACCEPTED = 202
+
+log = logging.getLogger(__name__)
 
 
 class PutToken:
@@ -23,6 +26,7 @@ class PutToken:
         try:
             self._put(request)
         except Refused as refused:
+            log.warning("servicebus.token_refused reason=%r", refused.description)
             return _reply(refused.status, refused.description)
         return _reply(ACCEPTED, "Accepted")
 

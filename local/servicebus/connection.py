@@ -88,7 +88,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._reader.feed(data)
         try:
-            while self._transport is not None and self._step():
+            while self._is_open() and self._step():
                 pass
         except sqlite3.Error as exc:
             self._fail(exc)
@@ -98,7 +98,7 @@ class Connection(asyncio.Protocol):
             self._hang_up()
 
     def write(self, data: bytes) -> None:
-        if self._transport is not None and not self._transport.is_closing():
+        if self._transport is not None and self._is_open():
             self._transport.write(data)
 
     def shut_down(self) -> None:
@@ -106,6 +106,9 @@ class Connection(asyncio.Protocol):
         problem = Problem(Symbol("amqp:connection:forced"), "The emulator is stopping.")
         self._send(0, Close(outcomes.error(problem)))
         self._hang_up()
+
+    def _is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
 
     def _step(self) -> bool:
         """Whether there was a whole header or frame to act on."""
@@ -120,17 +123,15 @@ class Connection(asyncio.Protocol):
         return frame is not None
 
     def _on_header(self, header: bytes) -> None:
-        match header:
-            case b"AMQP\x03\x01\x00\x00":
-                self.write(SASL_HEADER)
-                self._send(0, SaslMechanisms(MECHANISMS))
-            case b"AMQP\x00\x01\x00\x00":
-                self.write(AMQP_HEADER)
-            case _:
-                # AMQP's way to say which protocol would have been welcome.
-                self.write(AMQP_HEADER)
-                self._hang_up()
         self._expects_header = False
+        if header == SASL_HEADER:
+            self.write(SASL_HEADER)
+            self._send(0, SaslMechanisms(MECHANISMS))
+            return
+        self.write(AMQP_HEADER)
+        if header != AMQP_HEADER:
+            # AMQP's way to say which protocol would have been welcome.
+            self._hang_up()
 
     def _on_frame(self, frame: Frame) -> None:
         match frame.performative:

@@ -31,7 +31,7 @@ class CountsConnection(asyncio.Protocol):
         if self._transport is None or self._transport.is_closing():
             return
         if HEAD_END in self._head:
-            target = self._head.split(b" ", 2)[1].decode("ascii", "replace")
+            target = self._head.partition(b" ")[2].partition(b" ")[0].decode("ascii", "replace")
             self._transport.write(_response(*self._answer(target)))
             self._transport.close()
         elif len(self._head) > MAX_HEAD_BYTES:

@@ -45,6 +45,10 @@ def not_allowed(why: str) -> Refused:
     return Refused("amqp:not-allowed", why, status=400)
 
 
+def bad_argument(why: str) -> Refused:
+    return Refused("com.microsoft:argument-error", why, status=400)
+
+
 def unauthorized(why: str) -> Refused:
     return Refused("amqp:unauthorized-access", why, status=401)
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from local.servicebus.amqp import sections as amqp
 from local.servicebus.amqp.decode import decode
 from local.servicebus.amqp.encode import encode
-from local.servicebus.amqp.values import Int, Symbol, Timestamp, UByte, UInt
+from local.servicebus.amqp.values import Int, Malformed, Symbol, Timestamp, UByte, UInt
 
 SEQUENCE_NUMBER = Symbol("x-opt-sequence-number")
 ENQUEUED_TIME = Symbol("x-opt-enqueued-time")
@@ -69,9 +69,9 @@ def read_message(encoded: bytes) -> Message:
     return Message(
         message_id=None if properties.message_id is None else str(properties.message_id),
         durable=bool(header.durable),
-        priority=header.priority,
-        time_to_live=header.time_to_live,
-        scheduled_for=annotations.get(SCHEDULED_ENQUEUE_TIME),
+        priority=_number(header.priority, UByte),
+        time_to_live=_number(header.time_to_live, UInt),
+        scheduled_for=_number(annotations.get(SCHEDULED_ENQUEUE_TIME), Timestamp),
         annotations=encode({k: v for k, v in annotations.items() if k not in WRITTEN_BY_THE_BROKER}),
         bare=bare,
     )
@@ -90,6 +90,13 @@ def write_message(stored: Stored, *, show_lock: bool = True) -> bytes:
     parts.append(amqp.section(amqp.MESSAGE_ANNOTATIONS, _annotations(stored)))
     parts.append(stored.message.bare)
     return b"".join(parts)
+
+
+def _number(value: object, kind: type[int]) -> int | None:
+    """What cannot be written back must not be taken in: it would break every delivery of the message."""
+    if value is not None and not isinstance(value, kind):
+        raise Malformed(f"{value!r} where AMQP has a {kind.__name__.lower()}")
+    return value
 
 
 def _header(stored: Stored) -> amqp.Header:

@@ -72,24 +72,29 @@ class Emulator:
             self._stopped.set_result(None)
 
     async def run(self, port: int) -> None:
-        self._broker.check_definitions()
-        server = await asyncio.get_running_loop().create_server(self._door, HOST, port)
+        try:
+            self._broker.check_definitions()
+            server = await asyncio.get_running_loop().create_server(self._door, HOST, port)
+            log.info("servicebus.ready port=%d", server.sockets[0].getsockname()[1])
+            await self._serve(server)
+        finally:
+            self._database.close()
+
+    async def _serve(self, server: asyncio.Server) -> None:
         ticking = asyncio.create_task(self._tick())
-        log.info("servicebus.ready port=%d", server.sockets[0].getsockname()[1])
         try:
             await self._stopped
+            await self._say_goodbye()
         finally:
             ticking.cancel()
             server.close()
-            await self._close()
 
-    async def _close(self) -> None:
+    async def _say_goodbye(self) -> None:
+        self._turn.finish()
         for connection in list(self._connections):
             connection.shut_down()
-        # One round of the loop lets the farewells leave.
+        # What the loop still has to do for this turn and these sockets, it does before the database closes.
         await asyncio.sleep(0)
-        self._turn.finish()
-        self._database.close()
 
     async def _tick(self) -> None:
         forget_at = 0.0

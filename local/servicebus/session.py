@@ -1,5 +1,6 @@
 """One AMQP session: which links it has, and what each frame on it means for them."""
 
+import logging
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,8 @@ from local.servicebus.outlet import QueueOutlet
 from local.servicebus.requests import Request
 from local.servicebus.settlement import settle
 from local.servicebus.turn import Turn
+
+log = logging.getLogger(__name__)
 
 HANDLE_MAX = UInt(255)
 SETTLED_IN_ADVANCE = 1
@@ -97,6 +100,7 @@ class Session:
             self._open_incoming(attach, handle, destination)
 
     def _refuse(self, attach: Attach, handle: UInt, refused: Refused) -> None:
+        log.warning("servicebus.link_refused condition=%s reason=%r", refused.condition, str(refused))
         # An answer without source and target announces that the detach behind it is a refusal.
         count = UInt(0) if attach.role is RECEIVER else None
         self._outbound.write(Attach(attach.name, handle, not attach.role, initial_delivery_count=count))

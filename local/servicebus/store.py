@@ -4,7 +4,7 @@ SQLite is the only state: there is no copy in memory that could disagree with it
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from uuid import UUID
 
@@ -63,11 +63,12 @@ class Store:
             f"SELECT {COLUMNS} FROM messages WHERE {READY} ORDER BY sequence LIMIT 1", queue, now
         )
 
-    def from_sequence(self, queue: str, sequence: int, limit: int) -> list[Stored]:
+    def from_sequence(self, queue: str, sequence: int, limit: int) -> Iterator[Stored]:
+        """Reads as it is iterated: a long queue never is in memory as a whole."""
         statement = (
             f"SELECT {COLUMNS} FROM messages WHERE queue = ? AND sequence >= ? ORDER BY sequence LIMIT ?"
         )
-        return [_from_row(row) for row in self._database.execute(statement, (queue, sequence, limit))]
+        return map(_from_row, self._run(statement, queue, sequence, limit))
 
     def due(self, now: int) -> list[Stored]:
         """What should have happened by `now`, earliest first, a bounded number at a time."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from azure.servicebus._pyamqp._encode import encode_payload
 from azure.servicebus._pyamqp.message import Header as SdkHeader
@@ -93,3 +94,18 @@ def application_properties_of(stored: Stored) -> dict[str, Any]:
             found: dict[str, Any] = part.value()
             return found
     return {}
+
+
+def lock(bench: Bench, path: str = "documents") -> Stored:
+    stored = bench.broker.lock(bench.queue(path))
+    assert stored is not None
+    return stored
+
+
+def token_of(stored: Stored) -> UUID:
+    assert stored.lock_token is not None
+    return stored.lock_token
+
+
+def send(bench: Bench, *bodies: bytes, path: str = "documents") -> list[int]:
+    return bench.broker.send(bench.queue(path), [a_message(body) for body in bodies])

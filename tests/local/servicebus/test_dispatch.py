@@ -107,7 +107,7 @@ def test_a_receiver_that_deletes_leaves_nothing_behind(bench: Bench) -> None:
     bench.turn.finish()
 
     assert [stored.lock_token for stored in taker.got] == [None, None]
-    assert bench.broker.peek(bench.queue(), 1, 10) == []
+    assert list(bench.broker.peek(bench.queue(), 1, 10)) == []
 
 
 def test_a_long_queue_is_handed_over_a_bounded_part_at_a_time(bench: Bench) -> None:

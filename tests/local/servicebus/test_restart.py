@@ -27,7 +27,7 @@ QUEUES: dict[str, dict[str, Any]] = {
     "storm": {"lockDuration": "PT3S", "maxDeliveryCount": 100},
 }
 KILLS = 3
-MESSAGES = 400
+MESSAGES = 300
 DEADLINE_SECONDS = 30
 
 
@@ -150,9 +150,13 @@ async def test_kills_in_the_middle_of_traffic_lose_no_acknowledged_send_and_brin
     assert emulator.counts("storm")["dead_letter"] == 0
 
 
-def test_sigterm_ends_it_cleanly_and_stdout_stays_empty(emulator: Emulator) -> None:
-    assert emulator.stop() == 0
+async def test_sigterm_ends_it_cleanly_under_a_client_and_stdout_stays_empty(emulator: Emulator) -> None:
+    async with client_of(emulator) as client, client.get_queue_sender("held") as sender:
+        await sender.send_messages(ServiceBusMessage("kept"))
+        assert emulator.stop() == 0
+        emulator.start()
 
+    assert emulator.counts("held")["active"] == 1
     assert (emulator.folder / "stdout").read_bytes() == b""
     assert "servicebus.ready" in emulator.log()
     assert "Traceback" not in emulator.log()
