@@ -151,7 +151,7 @@ def _read_responses_row(key: RequestKey, status: int, body: bytes) -> Row:
         output=None if text is None else _encode(text),
         refusal=next((part.refusal for part in parts if part.refusal), None),
         finish=_responses_finish(answer),
-        usage=_responses_usage(answer.usage),
+        usage=responses_usage(answer.usage),
         body=body,
     )
 
@@ -224,7 +224,7 @@ def _chat_usage(report: Raw) -> Usage | None:
     )
 
 
-def _responses_usage(report: Raw) -> Usage | None:
+def responses_usage(report: Raw) -> Usage | None:
     try:
         tokens = _read_responses_tokens(report)
     except (msgspec.MsgspecError, RecursionError):

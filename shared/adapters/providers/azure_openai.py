@@ -1,0 +1,101 @@
+"""Azure OpenAI: Global Batch and Data Zone Batch deployments.
+
+Facts from Microsoft's "Azure OpenAI Batch" and "Quotas and limits" pages, read 2026-11-30.
+"""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Final
+
+import httpx2
+import openai
+
+from shared.adapters.providers._openai_batches import OpenAIBatches, Terms
+from shared.adapters.providers.connection import Connection
+from shared.domain.catalog import Deployment, Endpoint
+from shared.domain.errors import GiveUp, NotAdmitted
+from shared.domain.planning import Limits
+from shared.ports.providers import Traits
+
+# "200 MB": read as decimal, with room for whoever counts in another way.
+MAX_BYTES: Final = 199_000_000
+
+TRAITS: Final = Traits(
+    limits=Limits(requests=100_000, bytes=MAX_BYTES, line_bytes=MAX_BYTES),
+    endpoints=frozenset({Endpoint.CHAT, Endpoint.RESPONSES}),
+    listing_lag=timedelta(seconds=10),
+    find_is_exact=True,
+    window=timedelta(hours=24),
+)
+
+# 14 to 30 days are allowed. Input files with an expiry have twenty times the quota of those without.
+INPUT_KEPT: Final = timedelta(days=14)
+OUTPUT_KEPT: Final = timedelta(days=30)
+
+# The deployment's option `scope` names another one: Microsoft's pages name both this and ai.azure.com.
+DEFAULT_SCOPE: Final = "https://cognitiveservices.azure.com/.default"
+
+_TIMEOUT: Final = httpx2.Timeout(600, connect=10, write=60, pool=60)
+_V1: Final = "/openai/v1"
+
+
+def connect(deployment: Deployment, connection: Connection) -> OpenAIBatches:
+    """Nothing is sent before the first verb is called."""
+    return OpenAIBatches(
+        client=_client(deployment, connection),
+        terms=Terms(
+            traits=TRAITS,
+            model=deployment.deployment,
+            input_kept=INPUT_KEPT,
+            output_kept=OUTPUT_KEPT,
+            create_timeout=connection.create_timeout,
+        ),
+        clock=connection.clock,
+    )
+
+
+def _client(deployment: Deployment, connection: Connection) -> openai.AsyncOpenAI:
+    root = _root(deployment)
+    if deployment.api_version is None:
+        return openai.AsyncOpenAI(
+            base_url=f"{root}{_V1}/",
+            api_key=_key(deployment, connection) or _token(deployment, connection),
+            max_retries=0,
+            timeout=_TIMEOUT,
+        )
+    key = _key(deployment, connection)
+    return openai.AsyncAzureOpenAI(
+        azure_endpoint=root,
+        api_version=deployment.api_version,
+        api_key=key,
+        azure_ad_token_provider=None if key else _token(deployment, connection),
+        max_retries=0,
+        timeout=_TIMEOUT,
+    )
+
+
+def _root(deployment: Deployment) -> str:
+    if not deployment.endpoint:
+        raise GiveUp(f"deployment {deployment.name!r} has no endpoint; add one to the catalogue")
+    return deployment.endpoint.rstrip("/").removesuffix(_V1)
+
+
+def _key(deployment: Deployment, connection: Connection) -> str | None:
+    if deployment.key_setting is None:
+        return None
+    try:
+        key = connection.key(deployment.key_setting)
+    except KeyError:
+        key = ""
+    if not key:
+        raise NotAdmitted(
+            f"deployment {deployment.name!r}: app setting {deployment.key_setting!r} is missing"
+        )
+    return key
+
+
+def _token(deployment: Deployment, connection: Connection) -> Callable[[], Awaitable[str]]:
+    token, scope = connection.token, deployment.options.get("scope", DEFAULT_SCOPE)
+    if token is None:
+        raise NotAdmitted(f"deployment {deployment.name!r} has no key_setting, and the app has no identity")
+    return lambda: token(scope)
