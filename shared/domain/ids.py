@@ -4,6 +4,7 @@ from typing import NewType
 
 TenantId = NewType("TenantId", str)
 JobId = NewType("JobId", str)
+DocumentId = NewType("DocumentId", str)
 RequestKey = NewType("RequestKey", str)
 ChunkKey = NewType("ChunkKey", str)
 BatchId = NewType("BatchId", str)
