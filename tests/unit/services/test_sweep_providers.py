@@ -3,7 +3,7 @@
 from shared.domain.catalog import Endpoint
 from shared.domain.chunks import read_chunk_key
 from shared.domain.findings import FindingKind
-from shared.domain.ids import ChunkKey
+from shared.domain.ids import ChunkKey, RequestKey
 from tests.support.streams import stream
 from tests.support.world import World, a_body
 
@@ -25,7 +25,8 @@ async def test_a_batch_of_ours_is_no_finding() -> None:
 async def test_a_batch_that_carries_our_key_without_a_record_is_found_once() -> None:
     world = World()
     key = ChunkKey("job_0123456789abcdef-0-1-1")
-    file = await world.provider.stage(key, lambda: stream(b"{}\n"), 3)
+    line = world.provider.write_line(RequestKey("run-1"), Endpoint.CHAT, {"messages": []})
+    file = await world.provider.stage(key, lambda: stream(line), len(line))
     await world.provider.create(key, file.id, Endpoint.CHAT)
 
     await world.app.sweep(world.engine)
