@@ -40,7 +40,7 @@ def test_a_changed_cursor_is_refused(position: str, place: int, character: str) 
 
 
 def test_another_spelling_of_the_same_bytes_is_refused() -> None:
-    cursor = write_cursor("jobs", "2026")
+    cursor = write_cursor("jobs", "2026-")
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     last = alphabet.index(cursor[-1])
     with pytest.raises(InputErrors):
