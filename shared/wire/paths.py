@@ -2,11 +2,28 @@
 
 from typing import Final
 
-from shared.domain.ids import JobId, TenantId
+from shared.domain.ids import DocumentId, JobId, TenantId
 
+DOCUMENTS: Final = "documents"
 INPUTS: Final = "inputs"
 JOBS: Final = "jobs"
+RESULTS: Final = "results"
 UPLOADS: Final = "uploads"
+
+
+def dropped(path: str) -> str:
+    """A document by its path below the drop zone."""
+    return f"{DOCUMENTS}/{path}"
+
+
+def result(path: str) -> str:
+    """The result of the document dropped there."""
+    return f"{RESULTS}/{path}.json"
+
+
+def answer(tenant: TenantId, document: DocumentId, retries: int) -> str:
+    """What the model made of a document, until everything that follows from it is done."""
+    return f"{JOBS}/{tenant}/{document}/answer-{retries}.json"
 
 
 def upload(tenant: TenantId, upload_id: str) -> str:

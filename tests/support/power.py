@@ -4,12 +4,13 @@ Wrap the memory adapters, run the use case until `PowerCut`, then build the app 
 adapters and see that nothing is lost. An app that ran without a cut tells how many effects there are.
 """
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 
-from shared.ports.blobs import BlobInfo, Blobs, UploadUrl
+from shared.ports.blobs import NO_METADATA, BlobInfo, BlobPage, Blobs, UploadUrl
 from shared.ports.events import Event, Events
+from shared.ports.queue import Message, Queue
 from shared.ports.tables import Entity, Fields, Tables
 
 
@@ -102,23 +103,36 @@ class PoweredBlobs:
         content: AsyncIterable[bytes],
         *,
         content_type: str | None = None,
+        metadata: Mapping[str, str] = NO_METADATA,
         overwrite: bool = True,
+        if_etag: str | None = None,
     ) -> BlobInfo:
         with self._mains.effect():
-            return await self._blobs.write(path, content, content_type=content_type, overwrite=overwrite)
+            return await self._blobs.write(
+                path,
+                content,
+                content_type=content_type,
+                metadata=metadata,
+                overwrite=overwrite,
+                if_etag=if_etag,
+            )
 
     async def copy(self, source: str, target: str, *, etag: str) -> BlobInfo:
         with self._mains.effect():
             return await self._blobs.copy(source, target, etag=etag)
 
-    async def delete(self, path: str) -> None:
+    async def delete(self, path: str, *, etag: str | None = None) -> None:
         with self._mains.effect():
-            await self._blobs.delete(path)
+            await self._blobs.delete(path, etag=etag)
 
     async def list(self, prefix: str) -> AsyncIterator[BlobInfo]:
         async for info in self._blobs.list(prefix):
             self._mains.check()
             yield info
+
+    async def page(self, prefix: str, *, cursor: str | None = None, limit: int = 5000) -> BlobPage:
+        self._mains.check()
+        return await self._blobs.page(prefix, cursor=cursor, limit=limit)
 
     async def upload_url(self, path: str, *, valid_for: timedelta) -> UploadUrl:
         self._mains.check()
@@ -133,3 +147,13 @@ class PoweredEvents:
     async def publish(self, event: Event) -> None:
         with self._mains.effect():
             await self._events.publish(event)
+
+
+class PoweredQueue:
+    def __init__(self, queue: Queue, mains: Mains) -> None:
+        self._queue = queue
+        self._mains = mains
+
+    async def send(self, message: Message, *, delay: timedelta | None = None) -> None:
+        with self._mains.effect():
+            await self._queue.send(message, delay=delay)
