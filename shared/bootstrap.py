@@ -35,8 +35,10 @@ from shared.ports.clock import Clock
 from shared.ports.events import Events
 from shared.ports.extractor import Extractor
 from shared.ports.identity import TokenVerifier
+from shared.ports.models import Models
 from shared.ports.prices import Prices
 from shared.ports.providers import Providers
+from shared.ports.queue import Queue
 from shared.ports.schemas import Schemas
 from shared.ports.tables import Tables
 from shared.ports.tokens import Tokens
@@ -47,6 +49,13 @@ from shared.services.cancel_job import CancelJob
 from shared.services.check_health import CheckHealth
 from shared.services.clear_chunk import ClearChunk
 from shared.services.collect_chunk import CollectChunk
+from shared.services.documents.claim_document import ClaimDocument
+from shared.services.documents.finish_document import BookDocument, FinishDocument
+from shared.services.documents.grip import TakeDocument
+from shared.services.documents.postpone import Postpone
+from shared.services.documents.process_document import ProcessDocument
+from shared.services.documents.publish_result import PublishResult
+from shared.services.documents.send_claim import SendClaim
 from shared.services.door.accept_job import AcceptJob
 from shared.services.door.check_job import CheckJob
 from shared.services.door.once import Once
@@ -66,7 +75,9 @@ from shared.services.settling.settle_chunk import SettleChunk
 from shared.services.submit_chunk import SubmitChunk
 from shared.services.sweep import Sweep
 from shared.services.sweep_providers import SweepProviders
+from shared.services.tasks.run_task import RunTask
 from shared.settings import BlobAddress, Settings
+from shared.stores.documents import Documents, Gathering, OpenDocuments, Paths
 from shared.stores.door import Replies, Uploads
 from shared.stores.jobs import Chunks, Jobs
 from shared.stores.ledger import Ledger
@@ -87,6 +98,8 @@ class Parts:
     clock: Clock
     catalog: CatalogSource
     providers: Providers
+    models: Models
+    queue: Queue
     prices: Prices
     tokens: Tokens
     schemas: Schemas
@@ -116,6 +129,8 @@ class App:
     advance_chunk: AdvanceChunk
     finish_job: FinishJob
     sweep: Sweep
+    claim_document: ClaimDocument
+    process_document: ProcessDocument
 
 
 def build(parts: Parts) -> App:
@@ -127,6 +142,7 @@ def build(parts: Parts) -> App:
     clear = ClearChunk(chunks=stores.chunks)
     collect = CollectChunk(chunks=stores.chunks, blobs=parts.blobs, clock=parts.clock, notice=notice)
     accept = _accept(parts, stores)
+    documents = DocumentLane(parts, stores, announce, notice)
     return App(
         clock=parts.clock,
         catalog=parts.catalog,
@@ -185,6 +201,8 @@ def build(parts: Parts) -> App:
                 clock=parts.clock,
             ),
         ),
+        claim_document=documents.claim,
+        process_document=documents.process,
     )
 
 
@@ -199,6 +217,64 @@ class _Stores:
         self.outbox = Outbox(tables)
         self.replies = Replies(tables)
         self.uploads = Uploads(tables)
+        self.documents = Documents(tables)
+        self.paths = Paths(tables)
+        self.open_documents = OpenDocuments(tables)
+        self.gathering = Gathering(tables)
+
+
+class DocumentLane:
+    """The use cases of dropped documents."""
+
+    def __init__(self, parts: Parts, stores: _Stores, announce: Announce, notice: Notice) -> None:
+        book = BookDocument(ledger=stores.ledger, catalog=parts.catalog, prices=parts.prices)
+        self.finish = FinishDocument(
+            documents=stores.documents,
+            open=stores.open_documents,
+            blobs=parts.blobs,
+            publish=PublishResult(paths=stores.paths, blobs=parts.blobs),
+            book=book,
+            announce=announce,
+            notice=notice,
+        )
+        self.send = SendClaim(documents=stores.documents, queue=parts.queue)
+        self.claim = ClaimDocument(
+            documents=stores.documents,
+            paths=stores.paths,
+            open=stores.open_documents,
+            gathering=stores.gathering,
+            blobs=parts.blobs,
+            catalog=parts.catalog,
+            clock=parts.clock,
+            send=self.send,
+            finish=self.finish,
+        )
+        self.postpone = Postpone(
+            documents=stores.documents,
+            queue=parts.queue,
+            finish=self.finish,
+            book=book,
+            notice=notice,
+            clock=parts.clock,
+            policy=parts.policy,
+        )
+        self.process = ProcessDocument(
+            documents=stores.documents,
+            blobs=parts.blobs,
+            queue=parts.queue,
+            catalog=parts.catalog,
+            extractor=parts.extractor,
+            clock=parts.clock,
+            policy=parts.policy,
+            take=TakeDocument(documents=stores.documents, clock=parts.clock, policy=parts.policy),
+            run_task=RunTask(
+                catalog=parts.catalog, models=parts.models, prices=parts.prices, schemas=parts.schemas
+            ),
+            finish=self.finish,
+            book=book,
+            postpone=self.postpone,
+            notice=notice,
+        )
 
 
 def _accept(parts: Parts, stores: _Stores) -> AcceptJob:

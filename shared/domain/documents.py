@@ -122,8 +122,8 @@ class Document:
     media_type: str | None = None
     pages: int | None = None
     pages_without_text: tuple[int, ...] = ()
-    usage: Usage = NOTHING_USED
-    spend: Spend = NOTHING_SPENT
+    usage: Usage | None = NOTHING_USED
+    spend: Spend | None = NOTHING_SPENT
     provider: str | None = None
     model: str | None = None
     finished_at: datetime | None = None
@@ -166,7 +166,7 @@ class Turn(StrEnum):
 
     TAKE = "take"
     WAIT = "wait"  # somebody works on it
-    PASS = "pass"  # it is done, or a later message stands for it
+    SKIP = "skip"  # it is done, or a later message stands for it
 
 
 def turn_of(document: Document, generation: int, now: datetime) -> Turn:
@@ -176,7 +176,7 @@ def turn_of(document: Document, generation: int, now: datetime) -> Turn:
     """
     waiting = (DocumentStatus.CLAIMED, DocumentStatus.QUEUED, DocumentStatus.PROCESSING)
     if document.status not in waiting or generation < document.generation:
-        return Turn.PASS
+        return Turn.SKIP
     if document.lease is not None and document.lease.until > now:
         return Turn.WAIT
     return Turn.TAKE

@@ -21,6 +21,7 @@ PATHS: Final = "documentpaths"
 OPEN: Final = "opendocuments"
 GATHERED: Final = "gathered"
 OPEN_SCHEMA: Final = "open/1"
+GATHERED_SCHEMA: Final = "gathered/1"
 SHARDS: Final = 8
 ID_PREFIX: Final = "doc_"
 _MILLIS_DIGITS: Final = 12
@@ -144,6 +145,28 @@ class OpenDocuments:
     async def of_shard(self, shard: int) -> AsyncIterator[OpenDocument]:
         async for entity in self._tables.scan(OPEN, f"open-{shard}"):
             yield _open_from(entity.row, entity.fields)
+
+
+class Gathering:
+    """Documents that wait for their pipeline's cron, by tenant and pipeline, the oldest first."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def add(self, document: Document) -> None:
+        fields: Fields = {"schema": GATHERED_SCHEMA}
+        await self._tables.put(GATHERED, _gathering(document.tenant, document.pipeline), document.id, fields)
+
+    async def of(self, tenant: TenantId, pipeline: str) -> AsyncIterator[DocumentId]:
+        async for entity in self._tables.scan(GATHERED, _gathering(tenant, pipeline)):
+            yield DocumentId(entity.row)
+
+    async def remove(self, document: Document) -> None:
+        await self._tables.delete(GATHERED, _gathering(document.tenant, document.pipeline), document.id)
+
+
+def _gathering(tenant: TenantId, pipeline: str) -> str:
+    return f"{tenant}|{pipeline}"
 
 
 def _shard(document: DocumentId) -> str:

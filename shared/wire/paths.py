@@ -9,6 +9,8 @@ INPUTS: Final = "inputs"
 JOBS: Final = "jobs"
 RESULTS: Final = "results"
 UPLOADS: Final = "uploads"
+# Of a blob, in UTF-16 units.
+MAX_NAME: Final = 1024
 
 
 def dropped(path: str) -> str:
@@ -16,9 +18,10 @@ def dropped(path: str) -> str:
     return f"{DOCUMENTS}/{path}"
 
 
-def result(path: str) -> str:
-    """The result of the document dropped there."""
-    return f"{RESULTS}/{path}.json"
+def result(path: str) -> str | None:
+    """The result of the document dropped there. None: its name would be longer than a blob's may be."""
+    name = f"{path}.json"
+    return f"{RESULTS}/{name}" if len(name.encode("utf-16-le")) // 2 <= MAX_NAME else None
 
 
 def answer(tenant: TenantId, document: DocumentId, retries: int) -> str:
