@@ -18,6 +18,7 @@ from shared.adapters.azure.connections import (
 )
 from shared.adapters.azure.events import EventGridEvents, NoEvents
 from shared.adapters.azure.model_tokens import ModelTokens
+from shared.adapters.azure.service_bus import AzureServiceBusQueue, BusNamespace
 from shared.adapters.azure.tables import AzureTables
 from shared.adapters.entra.tokens import EntraTokens
 from shared.adapters.extract.extractor import ForkExtractor
@@ -27,6 +28,7 @@ from shared.adapters.pricing.genai import GenaiPrices
 from shared.adapters.pricing.schemas import JsonschemaRsSchemas
 from shared.adapters.pricing.tokens import ToktokTokens
 from shared.adapters.providers.connection import Connection
+from shared.adapters.providers.model_registry import ModelRegistry
 from shared.adapters.providers.registry import ProviderRegistry
 from shared.domain.waits import Backoff
 from shared.ports.blobs import Blobs
@@ -86,6 +88,8 @@ from shared.stores.pulses import Pulses
 from shared.stores.runs import Runs
 
 log = logging.getLogger(__name__)
+
+DOCUMENTS_QUEUE = "documents"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -353,21 +357,22 @@ def real_parts(env: Mapping[str, str]) -> Parts:
     clock = SystemClock()
     storage = StorageConnection(_account(settings))
     blobs = AzureBlobs(storage, clock)
+    connection = Connection(
+        key=env.__getitem__,
+        token=ModelTokens(_identity(settings)),
+        create_timeout=settings.create_timeout,
+        openai_scope=settings.openai_scope,
+        clock=clock,
+    )
     return Parts(
         tables=AzureTables(storage),
         blobs=blobs,
         events=_events(settings),
         clock=clock,
         catalog=_catalog(settings, env, blobs, clock),
-        providers=ProviderRegistry(
-            Connection(
-                key=env.__getitem__,
-                token=ModelTokens(_identity(settings)),
-                create_timeout=settings.create_timeout,
-                openai_scope=settings.openai_scope,
-                clock=clock,
-            )
-        ),
+        providers=ProviderRegistry(connection),
+        models=ModelRegistry(connection),
+        queue=AzureServiceBusQueue(_bus(settings), DOCUMENTS_QUEUE, clock),
         prices=GenaiPrices(),
         tokens=ToktokTokens(),
         schemas=JsonschemaRsSchemas(),
@@ -387,6 +392,10 @@ def policy_of(settings: Settings) -> Policy:
         create_timeout=settings.create_timeout,
         lapse=settings.lapse_margin,
         keep_results=settings.keep_results,
+        document_lease=settings.document_lease,
+        document_wait=Backoff(first=settings.first_document_wait, longest=settings.longest_document_wait),
+        document_patience=settings.document_patience,
+        document_late=settings.document_late,
     )
 
 
@@ -401,6 +410,15 @@ def _account(settings: Settings) -> StorageAccount:
         blob_url=settings.storage.blob_endpoint,
         table_url=settings.storage.table_endpoint,
         identity=_identity(settings),
+    )
+
+
+def _bus(settings: Settings) -> BusNamespace:
+    client_id = settings.bus.client_id
+    return BusNamespace(
+        connection_string=settings.bus.connection_string,
+        host=settings.bus.namespace,
+        identity=Identity(client_id=client_id, managed=client_id is not None),
     )
 
 

@@ -150,4 +150,6 @@ def check_message(message: Message) -> None:
     if not 0 < _characters(message.id) <= MAX_MESSAGE_ID_CHARACTERS:
         raise ValueError(f"message id of {len(message.id)} characters, not 1 to {MAX_MESSAGE_ID_CHARACTERS}")
     if len(message.body) > MAX_MESSAGE_BYTES:
-        raise ValueError(f"message {message.id!r} has {len(message.body)} bytes, more than {MAX_MESSAGE_BYTES}")
+        raise ValueError(
+            f"message {message.id!r} has {len(message.body)} bytes, more than {MAX_MESSAGE_BYTES}"
+        )

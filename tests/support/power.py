@@ -4,12 +4,21 @@ Wrap the memory adapters, run the use case until `PowerCut`, then build the app 
 adapters and see that nothing is lost. An app that ran without a cut tells how many effects there are.
 """
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
+from shared.adapters.memory.blobs import MemoryBlobs
+from shared.adapters.memory.events import MemoryEvents
+from shared.adapters.memory.model import MemoryModels
+from shared.adapters.memory.queue import MemoryQueue
+from shared.adapters.memory.tables import MemoryTables
+from shared.domain.catalog import Deployment
+from shared.domain.rows import Row
 from shared.ports.blobs import NO_METADATA, BlobInfo, BlobPage, Blobs, UploadUrl
 from shared.ports.events import Event, Events
+from shared.ports.models import Model, Models, Question
 from shared.ports.queue import Message, Queue
 from shared.ports.tables import Entity, Fields, Tables
 
@@ -157,3 +166,45 @@ class PoweredQueue:
     async def send(self, message: Message, *, delay: timedelta | None = None) -> None:
         with self._mains.effect():
             await self._queue.send(message, delay=delay)
+
+
+class PoweredModels:
+    """A question is an effect: it costs something."""
+
+    def __init__(self, models: Models, mains: Mains) -> None:
+        self._models = models
+        self._mains = mains
+
+    def model(self, deployment: Deployment) -> Model:
+        return _PoweredModel(self._models.model(deployment), self._mains)
+
+
+class _PoweredModel:
+    def __init__(self, model: Model, mains: Mains) -> None:
+        self._model = model
+        self._mains = mains
+
+    async def ask(self, question: Question) -> Row:
+        with self._mains.effect():
+            return await self._model.ask(question)
+
+
+def on(mains: Mains) -> Callable[[Any], Any]:
+    """Hangs whatever port it is given on the mains."""
+
+    def hang(port: Any) -> Any:
+        match port:
+            case MemoryTables():
+                return PoweredTables(port, mains)
+            case MemoryBlobs():
+                return PoweredBlobs(port, mains)
+            case MemoryEvents():
+                return PoweredEvents(port, mains)
+            case MemoryQueue():
+                return PoweredQueue(port, mains)
+            case MemoryModels():
+                return PoweredModels(port, mains)
+            case _:
+                return port
+
+    return hang

@@ -124,7 +124,8 @@ class AzureBlobs:
         container, beginning = split_prefix(prefix)
         client = self._storage.blobs.here().get_container_client(container)
         found = client.list_blobs(name_starts_with=beginning or None, results_per_page=limit)
-        pages = found.by_page(continuation_token=cursor)
+        # The SDK's iterator of pages knows where the next one begins; its type does not say so.
+        pages: Any = found.by_page(continuation_token=cursor)
         try:
             async for page in translate_each(aiter(pages), f"blobs under {prefix!r}"):
                 blobs = tuple([_to_info(f"{container}/{blob.name}", blob) async for blob in page])

@@ -76,9 +76,9 @@ class MemoryQueue:
     def receive(self) -> Delivery | None:
         """The oldest message that is due and not locked, locked from now on."""
         now = self._clock.now()
-        for sequence, held in sorted(self._held.items()):
-            if held.lock is not None and held.lock <= now:
-                held = self._fail(sequence, held)
+        for sequence, found in sorted(self._held.items()):
+            expired = found.lock is not None and found.lock <= now
+            held = self._fail(sequence, found) if expired else found
             if held is None or held.lock is not None or held.due_at > now:
                 continue
             self._held[sequence] = replace(held, lock=now + self._lock)

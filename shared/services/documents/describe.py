@@ -34,7 +34,9 @@ class Described:
     decided: Judgement | None
 
 
-def describe(drop: Drop, info: BlobInfo, versions: PathVersions, catalog: Catalog, now: datetime) -> Described:
+def describe(
+    drop: Drop, info: BlobInfo, versions: PathVersions, catalog: Catalog, now: datetime
+) -> Described:
     tenant = catalog.tenants.get(TenantId(drop.tenant))
     pipeline = catalog.pipelines.get(drop.pipeline)
     asked = _Asked.of(info.metadata)
@@ -78,7 +80,9 @@ def _decide(
     document: Document, tenant: Tenant | None, pipeline: Pipeline | None, catalog: Catalog
 ) -> Judgement | None:
     if tenant is None:
-        return _failed("unknown_tenant", f"there is no tenant {short(document.tenant)}; drop to TENANT/PIPELINE/")
+        return _failed(
+            "unknown_tenant", f"there is no tenant {short(document.tenant)}; drop to TENANT/PIPELINE/"
+        )
     if pipeline is None:
         known = ", ".join(sorted(catalog.pipelines)) or "none"
         return _failed(

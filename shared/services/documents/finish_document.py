@@ -13,7 +13,7 @@ from shared.domain.documents import Document
 from shared.domain.errors import TryAgainLater
 from shared.domain.findings import Finding, FindingKind
 from shared.domain.ledger import LedgerRow
-from shared.domain.usage import NOTHING_SPENT, NOTHING_USED, Spend, Usage
+from shared.domain.usage import NOTHING_USED, Spend, Usage
 from shared.ports.blobs import Blobs
 from shared.ports.catalog import CatalogSource
 from shared.ports.events import Event
@@ -133,7 +133,7 @@ class BookDocument:
                 outcomes={answer.outcome.value: 1} if answer else {},
                 usage=usage,
                 unattributed=NOTHING_USED,
-                spend=spend or NOTHING_SPENT,
+                spend=spend,
                 price_source=card.source if card else "none",
                 price_as_of=card.as_of if card else None,
             )

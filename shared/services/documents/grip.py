@@ -24,7 +24,9 @@ Change = Callable[[Document], Document]
 class Grip:
     """Changes the record one after another, renewals included. Every change may raise `Conflict`: lost."""
 
-    def __init__(self, documents: Documents, stored: Stored[Document], clock: Clock, lease: timedelta) -> None:
+    def __init__(
+        self, documents: Documents, stored: Stored[Document], clock: Clock, lease: timedelta
+    ) -> None:
         self._documents = documents
         self._stored = stored
         self._clock = clock

@@ -4,6 +4,8 @@ import logging
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+import msgspec
+
 from shared.domain.answers import decided
 from shared.domain.documents import Document, DocumentEvent
 from shared.domain.errors import Conflict, Deferred, NotAdmitted, TryAgainLater
@@ -48,7 +50,7 @@ class Postpone:
 
     async def blindly(self, claim: Claim, later: TryAgainLater) -> None:
         """The same for a message whose record cannot be had: the message counts for it."""
-        following = Claim(**{**_fields(claim), "generation": claim.generation + 1})
+        following = msgspec.structs.replace(claim, generation=claim.generation + 1)
         delay = self.policy.document_wait.after(claim.generation)
         log.warning("document.postponed", extra={"document": claim.document, "why": str(later)})
         await self.queue.send(message_of(following), delay=delay)
@@ -56,7 +58,9 @@ class Postpone:
     async def give_up(self, stored: Stored[Document], reason: str, why: str) -> None:
         """End the document for want of working parts, and tell an operator."""
         document, now = stored.value, self.clock.now()
-        message = f"given up after {document.attempts} attempts: {why[:300]}; retry the document when it works"
+        message = (
+            f"given up after {document.attempts} attempts: {why[:300]}; retry the document when it works"
+        )
         judgement = Judgement(outcome=Outcome.FAILED, reason=reason, message=message)
         await self.notice(
             Finding(
@@ -119,7 +123,3 @@ class Postpone:
 def _reason(later: TryAgainLater) -> str:
     fault = later.fault if isinstance(later, Deferred) else None
     return fault if fault in TRANSIENT_REASONS else INFRASTRUCTURE
-
-
-def _fields(claim: Claim) -> dict[str, object]:
-    return {name: getattr(claim, name) for name in claim.__struct_fields__}

@@ -73,7 +73,9 @@ class ProcessDocument:
         while True:
             stored = await self.documents.find(claim.owner, claim.document)
             if stored is None:
-                await self._park(f"the message names document {claim.document[:64]!r}, which is not on record")
+                await self._park(
+                    f"the message names document {claim.document[:64]!r}, which is not on record"
+                )
                 return
             turn = turn_of(stored.value, claim.generation, self.clock.now())
             if turn is Turn.SKIP:
@@ -130,7 +132,9 @@ class ProcessDocument:
         place = places.dropped(document.path)
         info = await self.blobs.head(place)
         if info is None:
-            return decided(gone("the document was deleted before it was processed"), now, tries=document.attempts)
+            return decided(
+                gone("the document was deleted before it was processed"), now, tries=document.attempts
+            )
         if info.etag != document.etag:
             judgement = gone("a newer version was dropped before this one was processed")
             return decided(judgement, now, tries=document.attempts, superseded=True)
