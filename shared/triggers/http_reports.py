@@ -33,7 +33,8 @@ async def list_findings(req: Request) -> Response:
         if call.tenant.admin:
             owners.append(None)
         found = [f for owner in owners async for f in call.app.findings.of(owner)]
-        newest = sorted(found, key=lambda f: f.found_at, reverse=True)
+        limit = call.number("limit", default=200, most=1000)
+        newest = sorted(found, key=lambda f: f.found_at, reverse=True)[:limit]
         return json_response(page_json([finding_json(f) for f in newest], next_cursor=None))
 
     return await answer(req, findings)
