@@ -131,6 +131,24 @@ class World:
         asked = read_retry(msgspec.json.encode(body))
         return await self.app.retry_job(job.tenant, job.id, asked, self.new_id(), self.engine)
 
+    # One step at a time
+
+    async def plan(self, job: Job, *, run: int = 1) -> list[int]:
+        """The numbers of the chunks that are open now."""
+        return (await self.app.plan_round(job.tenant, job.id, run)).chunks
+
+    async def advance(self, job: Job, n: int = 0, *, run: int = 1) -> float | None:
+        """Seconds until the next call; None: the chunk is done."""
+        wait = await self.app.advance_chunk(job.tenant, job.id, n, run)
+        return wait.total_seconds() if wait is not None else None
+
+    async def planned(self, body: Mapping[str, Any]) -> Job:
+        """A job that is accepted and planned, and drives itself nowhere."""
+        job = await self.submit(body)
+        self.engine.instances.clear()
+        await self.plan(job)
+        return job
+
     # What happens by itself
 
     async def run(self) -> None:

@@ -51,6 +51,10 @@ class Habits:
     listing_lag: timedelta = timedelta(0)
     pending_reads: int = 0
     no_file_expiry: bool = False
+    # What a running batch tells of itself.
+    raw_state: str = "in_progress"
+    recognised: bool = True
+    completed: int | None = None
 
     def fate(self, prompt: str) -> Fate:
         return next((fate for text, fate in self.fates.items() if text in prompt), Fate.SUCCESS)
@@ -90,6 +94,7 @@ class MemoryProvider:
         self.faults: dict[str, deque[PosternError]] = {}
         self.lost_create_answers = 0
         self.created: list[ChunkKey] = []
+        self.calls: list[str] = []
         self._clock = clock
         self._read_row = read_row
         self._limits = limits or Limits(requests=100_000, bytes=200_000_000, line_bytes=200_000_000)
@@ -186,6 +191,7 @@ class MemoryProvider:
         return self._new_batch(None, file, Endpoint.CHAT).id
 
     def _fault(self, verb: str) -> None:
+        self.calls.append(verb)
         if self.faults.get(verb):
             raise self.faults[verb].popleft()
 
@@ -235,9 +241,11 @@ class MemoryProvider:
             id=batch.id,
             key=batch.key,
             state=RemoteState.RUNNING,
-            raw_state="cancelling" if batch.cancelled else "in_progress",
+            raw_state="cancelling" if batch.cancelled else self.habits.raw_state,
             created_at=batch.created_at,
+            recognised=self.habits.recognised,
             input_file=batch.input_file,
+            completed=self.habits.completed,
             expires_at=batch.created_at + self.traits.window,
         )
 
