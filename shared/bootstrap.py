@@ -280,6 +280,7 @@ def real_parts(env: Mapping[str, str]) -> Parts:
                 key=env.__getitem__,
                 token=ModelTokens(_identity(settings)),
                 create_timeout=settings.create_timeout,
+                openai_scope=settings.openai_scope,
                 clock=clock,
             )
         ),

@@ -53,6 +53,7 @@ class Sweep:
         async for pulse in self.pulses.all():
             await self._guarded("job", self._look_at(pulse, orchestrations))
         await self._guarded("outbox", self._publish())
+        await self._guarded("engine", orchestrations.forget_finished())
 
     async def _guarded(self, what: str, look: Awaitable[None]) -> None:
         try:
