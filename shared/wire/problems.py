@@ -15,6 +15,7 @@ from shared.domain.errors import (
     RateLimited,
     Rejected,
     TryAgainLater,
+    Unauthenticated,
 )
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -49,14 +50,6 @@ class InputErrors(Refused):
         self.errors = tuple(errors[:MAX_ERRORS])
         self.total = max(total or 0, len(errors))
         super().__init__(_summary(self.errors, self.total))
-
-
-class NotAuthenticated(Refused):
-    """No credentials, or credentials that nobody here has."""
-
-    status = 401
-    code = "not_authenticated"
-    title = "Credentials are missing or not valid"
 
 
 class TooLarge(Refused):
@@ -125,7 +118,7 @@ def headers(error: Exception) -> Mapping[str, str]:
     """The headers that belong to a problem."""
     found = {"content-type": MEDIA_TYPE}
     match error:
-        case NotAuthenticated():
+        case Unauthenticated():
             found["www-authenticate"] = "Bearer"
         case RateLimited():
             found["retry-after"] = str(max(int(error.retry_after.total_seconds()), 1))
@@ -145,6 +138,8 @@ def _described(error: Exception) -> tuple[int, str, str, str]:
     match error:
         case Refused():
             return error.status, error.code, error.title, str(error)
+        case Unauthenticated():
+            return 401, "not_authenticated", "Credentials are missing or not valid", str(error)
         case NotFound():
             return 404, "not_found", "There is no such thing here", str(error)
         case Clash():

@@ -13,7 +13,7 @@ KEYS = {
 }
 
 # Every kind of trouble that a whole deployment feels has a deployment of its own, so that it stays where it was made.
-HOURS_ALIASES = {
+HOURS_ALIASES: dict[str, dict[str, Any]] = {
     "summarize": {"deployment": "gpt-5-mini-batch", "tokens": 50_000_000},
     "dated": {"deployment": "gpt-5-nano-batch", "tokens": 50_000_000, "api_version": "2024-10-21"},
     "crowded": {"deployment": "crowded-batch", "tokens": 50_000_000},

@@ -62,9 +62,7 @@ class Provider:
 
     def events(self, subject: str) -> list[Json]:
         return [
-            event
-            for event in _ok(self.control.get("/events")).json()
-            if event["subject"].endswith(subject)
+            event for event in _ok(self.control.get("/events")).json() if event["subject"].endswith(subject)
         ]
 
     def event(self, subject: str, kind: str) -> Json:

@@ -179,7 +179,9 @@ def test_a_body_that_makes_no_sense_is_refused(support: Caller, fields: Json, st
 
 
 @pytest.mark.parametrize(
-    "fields", [{"max_cost": "1.00"}, {"pilot": 10}, {"at_deadline": "cancel"}], ids=lambda fields: next(iter(fields))
+    "fields",
+    [{"max_cost": "1.00"}, {"pilot": 10}, {"at_deadline": "cancel"}],
+    ids=lambda fields: next(iter(fields)),
 )
 def test_what_is_not_built_yet_is_refused_by_name(support: Caller, fields: Json) -> None:
     refusal = support.refused(alias="summarize", requests=ONE, **fields)
@@ -195,7 +197,19 @@ def test_an_estimate_is_not_built_yet(support: Caller) -> None:
     assert "not_available" in str(refusal)
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"7", b'"text"', b"\xff\xfe", b'{"alias": "summ\xff"}'])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"7",
+        b'"text"',
+        b"\xff\xfe",
+        b'{"alias": "summ\xff", "requests": [{"body": {}}]}',
+    ],
+)
 def test_a_body_that_is_no_json_object_is_refused(support: Caller, body: bytes) -> None:
     assert problem(support.http.post("/v1/jobs", content=body))["status"] == 400
 
@@ -205,7 +219,10 @@ def test_required_tags_are_asked_for_by_name(strict: Caller) -> None:
 
     assert refusal["status"] in {400, 422}
     assert "owner" in str(refusal)
-    assert strict.submitted(*ONE, tags={"project": "p", "owner": "o"})["tags"] == {"project": "p", "owner": "o"}
+    assert strict.submitted(*ONE, tags={"project": "p", "owner": "o"})["tags"] == {
+        "project": "p",
+        "owner": "o",
+    }
 
 
 BAD_LINES: list[tuple[object, str]] = [
@@ -264,7 +281,9 @@ def test_a_request_larger_than_the_deployments_quota_is_refused(support: Caller)
 def test_embeddings_are_refused_where_the_deployment_cannot(support: Caller) -> None:
     body = {"input": "Embed me."}
 
-    assert support.refused(alias="summarize", endpoint="embeddings", requests=[{"body": body}])["status"] == 422
+    assert (
+        support.refused(alias="summarize", endpoint="embeddings", requests=[{"body": body}])["status"] == 422
+    )
     assert support.refused(alias="embed", endpoint="embeddings", requests=[{"body": body}])["status"] == 422
 
 
