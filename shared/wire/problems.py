@@ -142,25 +142,27 @@ def _described(error: Exception) -> tuple[int, str, str, str]:
             return 401, "not_authenticated", "Credentials are missing or not valid", str(error)
         case NotFound():
             return 404, "not_found", "There is no such thing here", str(error)
-        case Clash():
-            return 409, error.code, "Not in this state", str(error)
-        case Conflict():
-            return (
-                409,
-                "conflict",
-                "Not in this state",
-                "it was changed by another call; read it and try again",
-            )
+        case Conflict() | IllegalMove():
+            return _described_conflict(error)
         case Rejected():
             return 422, error.code, Unusable.title, str(error)
         case TryAgainLater():
             return 503, "try_again", "Something we need does not answer", "try again in a few seconds"
-        case IllegalMove():
-            return 409, "conflict", "Not in this state", str(error)
         case GiveUp():
             return 422, Unusable.code, Unusable.title, str(error)
         case _:
             return 500, "internal", "Something went wrong on our side", "it has been logged; try again later"
+
+
+def _described_conflict(error: Conflict | IllegalMove) -> tuple[int, str, str, str]:
+    title = "Not in this state"
+    match error:
+        case Clash():
+            return 409, error.code, title, str(error)
+        case IllegalMove():
+            return 409, "conflict", title, str(error)
+        case _:
+            return 409, "conflict", title, "it was changed by another call; read it and try again"
 
 
 def _summary(errors: Iterable[LineError], total: int) -> str:

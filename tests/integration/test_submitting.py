@@ -292,5 +292,5 @@ def test_an_upload_of_another_tenants_blob_url_is_not_writable(support: Caller, 
     theirs = retail.post("/v1/uploads", {"filename": "a.jsonl"}).json()
     forged = {**ours, "url": theirs["url"].split("?")[0] + "?" + ours["url"].split("?")[1]}
 
-    with pytest.raises(AssertionError, match="403|AuthorizationFailure|AuthenticationFailed"):
+    with pytest.raises(AssertionError, match=r"403|AuthorizationFailure|AuthenticationFailed"):
         put(forged, jsonl(chat("x")))
