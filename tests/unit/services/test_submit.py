@@ -179,7 +179,8 @@ async def deferred(world: World, job: Job) -> tuple[float | None, Chunk]:
 async def test_without_room_a_chunk_waits_ever_longer_and_the_job_never_fails(form: str) -> None:
     world = World()
     job = await world.submit(a_body(["text"]))
-    full = (
+    failed = Course(end=BatchEnd.FAILED, code="token_limit_exceeded")
+    full = REFUSED_AT_THE_DOOR if form == "refused at once" else failed
         REFUSED_AT_THE_DOOR
         if form == "refused at once"
         else Course(end=BatchEnd.FAILED, code="token_limit_exceeded")
