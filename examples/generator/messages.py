@@ -30,7 +30,7 @@ TEXTS = (
     "Compliment to your workshop: order {order} was mended within an hour. Thanks!",
 )
 
-GREETINGS = ("", "", "Hello, ", "Hi team. ", "Good evening. ", "Me again. ")
+GREETINGS = ("", "", "Hello! ", "Hi team. ", "Good evening. ", "Me again. ")
 EXTRAS = (
     *("", "", ""),
     " I am at home from six.",
