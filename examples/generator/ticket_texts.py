@@ -13,13 +13,15 @@ class Trouble:
     tried: tuple[str, ...]
 
 
-OPENINGS = (
-    "Hello, I bought the {model} from your shop in {town} on {day}, order {order}.",
-    "Good morning, this is about order {order}, a {model} that I collected on {day}.",
-    "Dear team, I have owned a {model} for {weeks} months now and until {day} I was very happy with it.",
-    "Hi there, my {model} came on {day} (order {order}) and I have ridden it for about {km} km since.",
-    "To whom it may concern: I am writing about the {model} under order {order}.",
-    "I tried the phone line first and waited for {weeks} rounds of music, so here it is in writing.",
+GREETINGS = ("Hello,", "Good morning,", "Dear team,", "Hi there,", "To whom it may concern,")
+
+ORDERS = (
+    "I bought the {model} from your shop in {town} on {day}, order {order}.",
+    "This is about order {order}, a {model} that I collected on {day}.",
+    "I have owned the {model} for {weeks} months, and until {day} I was very happy with it.",
+    "My {model} came on {day} (order {order}), and I have ridden it for about {km} km since.",
+    "The bicycle is a {model}, and the number of the order is {order}.",
+    "I tried the phone line about order {order} first, and waited for {weeks} rounds of music.",
 )
 
 EFFECTS = (

@@ -5,7 +5,7 @@ from random import Random
 
 from examples.generator.people import somebody
 from examples.generator.phrases import common_words, pick
-from examples.generator.ticket_texts import CLOSINGS, EFFECTS, OPENINGS, TROUBLES, WISHES
+from examples.generator.ticket_texts import CLOSINGS, EFFECTS, GREETINGS, ORDERS, TROUBLES, WISHES
 
 COUNT = 240
 FIRST_NUMBER = 88_412
@@ -22,9 +22,10 @@ def _ticket(random: Random) -> tuple[str, str]:
     person = somebody(random)
     words = {**common_words(random), "town": person.town}
     trouble = random.choice(TROUBLES)
-    groups = [OPENINGS, trouble.facts, trouble.details, trouble.tried, EFFECTS, WISHES]
+    groups = [trouble.facts, ORDERS, trouble.details, trouble.tried, EFFECTS, WISHES]
     if random.random() < 0.3:
         groups.remove(EFFECTS)
     body = " ".join(pick(random, group, words) for group in groups)
     closing = pick(random, CLOSINGS, words)
-    return random.choice(trouble.subjects), f"{body}\n\n{closing}\n{person.name}"
+    text = f"{random.choice(GREETINGS)}\n\n{body}\n\n{closing}\n{person.name}"
+    return random.choice(trouble.subjects), text

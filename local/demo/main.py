@@ -1,7 +1,6 @@
 """From the command line to an exit code: 0 only if every input of every sample has an outcome."""
 
 import argparse
-import asyncio
 import signal
 import sys
 import tempfile

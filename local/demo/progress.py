@@ -1,9 +1,9 @@
 """What is seen while the jobs run: bars on a terminal, plain lines anywhere else."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Iterator, Protocol
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -14,7 +14,6 @@ from local.demo.views import JobView
 _PHRASES = {
     "accepted": "accepted",
     "planning": "reading the input",
-    "waiting": "waiting for room",
     "running": "with the provider",
     "settling": "adding up",
 }
@@ -36,6 +35,8 @@ def phrase(job: JobView) -> str:
     """Where the job is, in a few words."""
     if job.finished_at is not None:
         return job.status
+    if job.waiting is not None:
+        return f"waiting: {job.waiting.reason}"
     if job.status == "running" and job.round > 1:
         return f"round {job.round}: {job.pending} again"
     return _PHRASES.get(job.status, job.status)

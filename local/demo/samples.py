@@ -11,10 +11,7 @@ EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """`folder` has job.json, the body without its input, and the input in `inputs.jsonl` or `requests.jsonl`.
-
-    `title` names what is in it, with the number of inputs put in front.
-    """
+    """`folder` has job.json, the body without its input, and the input in `inputs.jsonl` or `requests.jsonl`."""
 
     name: str
     folder: str
@@ -50,16 +47,10 @@ class Planted:
     rule: Mapping[str, object]
 
 
-TICKETS = Sample(
-    name="tickets", folder="tickets", tenant="support", title="support tickets, a summary of each"
-)
-TRIAGE = Sample(name="triage", folder="triage", tenant="support", title="messages, sorted under a schema")
-INVOICES = Sample(
-    name="invoices", folder="invoices", tenant="retail", title="mails by upload, invoice data taken out"
-)
-AGAIN = Sample(
-    name="invoices-again", folder="invoices", tenant="retail", title="the same mails, the same run"
-)
+TICKETS = Sample(name="tickets", folder="tickets", tenant="support", title="tickets, summarized")
+TRIAGE = Sample(name="triage", folder="triage", tenant="support", title="messages, sorted by kind")
+INVOICES = Sample(name="invoices", folder="invoices", tenant="retail", title="mails, data taken out")
+AGAIN = Sample(name="invoices-again", folder="invoices", tenant="retail", title="the same run once more")
 
 SAMPLES = (TICKETS, TRIAGE, INVOICES, AGAIN)
 

@@ -9,35 +9,26 @@ from rich.table import Table
 from rich.text import Text
 
 from local.demo.lane import Finished
-from local.demo.samples import Planted
+from local.demo.samples import Planted, Sample
 from local.demo.views import ReportView
 
 _COLOURS = {"succeeded": "green", "refused": "yellow", "truncated": "yellow", "invalid": "yellow"}
-_OUTPUT_CHARACTERS = 200
 
 
 def hours_table(finished: Sequence[Finished]) -> Table:
     """The hours lane: a row for each job, and their sum."""
+    reports = [each.report for each in finished]
     table = _table("Hours lane: batch jobs", show_footer=True)
-    total = [each.report for each in finished]
-    table.add_column("Job", footer="together", ratio=5)
-    table.add_column("Submitted", justify="right", footer=f"{sum(r.submitted or 0 for r in total):,}")
-    table.add_column("Outcomes", footer=_together(total), ratio=4)
-    table.add_column("Tokens in", justify="right", footer=f"{sum(r.usage.input_tokens for r in total):,}")
-    table.add_column("out", justify="right", footer=f"{sum(r.usage.output_tokens for r in total):,}")
-    table.add_column("Cost", justify="right", footer=money(_sum([r.cost.amount for r in total])))
-    table.add_column("Saved", justify="right", footer=money(_sum([r.cost.saved for r in total])))
+    table.add_column("Job", footer="together", ratio=1)
+    table.add_column("Submitted", footer=f"{sum(r.submitted or 0 for r in reports):,}")
+    table.add_column("Outcomes", footer=_together(reports))
+    table.add_column("Tokens", justify="right", footer=_tokens(reports))
+    table.add_column("Cost", justify="right", footer=money(_sum([r.cost.amount for r in reports])))
+    table.add_column("Saved", justify="right", footer=money(_sum([r.cost.saved for r in reports])))
     for each in finished:
         report = each.report
-        table.add_row(
-            _title(each),
-            f"{report.submitted or 0:,}",
-            outcomes(report),
-            f"{report.usage.input_tokens:,}",
-            f"{report.usage.output_tokens:,}",
-            money(report.cost.amount),
-            money(report.cost.saved),
-        )
+        cells = (_title(each.sample), _submitted(report), outcomes(report), _tokens([report]))
+        table.add_row(*cells, money(report.cost.amount), money(report.cost.saved))
     return table
 
 
@@ -81,14 +72,24 @@ def money(amount: Decimal | None) -> str:
     return "unknown" if amount is None else f"${amount:.4f}" if amount else "$0"
 
 
-def _title(finished: Finished) -> Text:
-    sample, report = finished.sample, finished.report
-    about = f"{sample.title}\ntenant {sample.tenant}, alias {sample.body()['alias']}"
-    if report.reused:
-        about += f"\n{report.reused} answers taken from before"
-    elif report.unique != report.submitted:
-        about += f"\n{report.unique} different ones, each sent once"
+def _title(sample: Sample) -> Text:
+    about = f"{sample.title}\n{sample.tenant} / {sample.body()['alias']}"
     return Text.assemble((sample.name, "bold"), "\n", (about, "dim"))
+
+
+def _submitted(report: ReportView) -> Text:
+    """How many, and how many of them had to be sent."""
+    submitted, reused = report.submitted or 0, report.reused or 0
+    repeated = submitted - (report.unique or 0)
+    lines = [(reused, f"{reused:,} reused"), (repeated, f"{repeated:,} repeated")]
+    notes = "".join(f"\n{note}" for number, note in lines if number)
+    return Text.assemble(f"{submitted:,}", (notes, "dim"))
+
+
+def _tokens(reports: Sequence[ReportView]) -> str:
+    read = sum(report.usage.input_tokens for report in reports)
+    written = sum(report.usage.output_tokens for report in reports)
+    return f"{read:,} in\n{written:,} out"
 
 
 def _counted(number: int, outcome: str, reason: str | None) -> Text | None:
@@ -108,8 +109,13 @@ def _sum(amounts: Sequence[Decimal | None]) -> Decimal | None:
 
 
 def _words(output: object) -> str:
-    text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
-    return text if len(text) <= _OUTPUT_CHARACTERS else text[: _OUTPUT_CHARACTERS - 3] + "..."
+    if isinstance(output, dict):
+        return ", ".join(f"{name}: {_plain(value)}" for name, value in output.items())
+    return _plain(output)
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _table(title: str, *, show_footer: bool = False) -> Table:

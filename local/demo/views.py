@@ -35,15 +35,19 @@ class UsageView(Struct, frozen=True):
     output_tokens: int
 
 
+class WaitingView(Struct, frozen=True):
+    reason: str
+
+
 class JobView(Struct, frozen=True):
     """Counts are None until planning has read the input."""
 
     id: str
     status: str
     finished_at: str | None
-    reason: str | None
     counts: dict[str, int | None]
     chunks: list[ChunkView]
+    waiting: WaitingView | None = None
 
     @property
     def submitted(self) -> int | None:
@@ -58,7 +62,7 @@ class JobView(Struct, frozen=True):
         """Inputs with an outcome, and rows that the provider says it has done."""
         if self.submitted is None:
             return 0
-        out = [chunk.progress for chunk in self.chunks if chunk.status == "submitted"]
+        out = [chunk.progress for chunk in self.chunks if chunk.status != "settled"]
         done = sum((progress.completed or 0) + (progress.failed or 0) for progress in out)
         return min(self.submitted, self.submitted - self.pending + done)
 
