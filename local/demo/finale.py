@@ -16,7 +16,7 @@ def finale(finished: Sequence[Finished], planted: Sequence[Planted], out: Path, 
     parts: list[RenderableType] = [Text(), hours_table(finished), _note()]
     for each in finished:
         if each.sample is TRIAGE:
-            parts += [Text(), trouble_table(each, planted)]
+            parts += [Text(), trouble_table(each, planted), _rows(each)]
     parts += [Text(), answers_table(finished[:3]), Text(), _files(finished, out), Text()]
     submitted = sum(each.report.submitted or 0 for each in finished)
     parts.append(
@@ -29,6 +29,15 @@ def _note() -> Text:
     return Text(
         "Saved: against the synchronous price of the same tokens. The prices are list prices;"
         " the provider is a simulator, and nothing was spent.",
+        style="dim",
+    )
+
+
+def _rows(finished: Finished) -> Text:
+    rows = finished.report.rows
+    return Text(
+        f"The provider returned {rows['received']} rows, {rows['duplicate']} of them a second time,"
+        f" and left out {rows['missing']}. What another attempt may mend was sent again, alone.",
         style="dim",
     )
 

@@ -22,8 +22,8 @@ _LINE_EVERY = 0.25
 
 
 class Display(Protocol):
-    def started(self, what: str) -> AbstractContextManager[None]:
-        """Something without a measure takes place inside the block."""
+    def during(self, what: str, *, done: str) -> AbstractContextManager[None]:
+        """`what` goes on inside the block, without a measure; `done` is what can be said after it."""
 
     def watching(self, samples: Sequence[Sample]) -> AbstractContextManager[None]:
         """Jobs run inside the block."""
@@ -56,11 +56,11 @@ class Bars:
         self._tasks: dict[str, TaskID] = {}
 
     @contextmanager
-    def started(self, what: str) -> Iterator[None]:
+    def during(self, what: str, *, done: str) -> Iterator[None]:
         began = time.monotonic()
         with self._console.status(f"{what} ..."):
             yield
-        self._console.print(f"  [green]✓[/] {what} [dim]({time.monotonic() - began:.0f} s)[/]")
+        self._console.print(f"  [green]✓[/] {done} [dim]({time.monotonic() - began:.0f} s)[/]")
 
     @contextmanager
     def watching(self, samples: Sequence[Sample]) -> Iterator[None]:
@@ -89,9 +89,10 @@ class Lines:
         self._said: dict[str, tuple[str, int]] = {}
 
     @contextmanager
-    def started(self, what: str) -> Iterator[None]:
+    def during(self, what: str, *, done: str) -> Iterator[None]:
         self._say(f"{what} ...")
         yield
+        self._say(done)
 
     @contextmanager
     def watching(self, samples: Sequence[Sample]) -> Iterator[None]:

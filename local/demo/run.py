@@ -30,10 +30,12 @@ class Run:
 def run_on_a_stack(data: Path, out: Path, display: Display) -> Run:
     """Start a stack in `data`, run the samples, stop it. Raises `DemoFailed` or `StackFailed`."""
     with ExitStack() as parts:
-        with display.started("starting storage, queue, provider simulator and Functions host"):
+        with display.during(
+            "starting storage, queue, provider simulator and Functions host", done="the local stack is up"
+        ):
             stack = parts.enter_context(start_stack(data))
         run = asyncio.run(_run_samples(stack, out, display))
-        with display.started("stopping them"):
+        with display.during("stopping the stack", done="and stopped"):
             parts.close()
     return run
 

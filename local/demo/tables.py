@@ -18,17 +18,19 @@ _COLOURS = {"succeeded": "green", "refused": "yellow", "truncated": "yellow", "i
 def hours_table(finished: Sequence[Finished]) -> Table:
     """The hours lane: a row for each job, and their sum."""
     reports = [each.report for each in finished]
+    amounts, saved = [r.cost.amount for r in reports], [r.cost.saved for r in reports]
     table = _table("Hours lane: batch jobs", show_footer=True)
     table.add_column("Job", footer="together", ratio=1)
     table.add_column("Submitted", footer=f"{sum(r.submitted or 0 for r in reports):,}")
     table.add_column("Outcomes", footer=_together(reports))
     table.add_column("Tokens", justify="right", footer=_tokens(reports))
-    table.add_column("Cost", justify="right", footer=money(_sum([r.cost.amount for r in reports])))
-    table.add_column("Saved", justify="right", footer=money(_sum([r.cost.saved for r in reports])))
+    table.add_column("Cost", justify="right", footer=money(_sum(amounts)))
+    table.add_column("Saved", justify="right", footer=_saved(_sum(amounts), _sum(saved)))
     for each in finished:
         report = each.report
         cells = (_title(each.sample), _submitted(report), outcomes(report), _tokens([report]))
-        table.add_row(*cells, money(report.cost.amount), money(report.cost.saved))
+        cost = report.cost
+        table.add_row(*cells, money(cost.amount), _saved(cost.amount, cost.saved))
     return table
 
 
@@ -72,18 +74,23 @@ def money(amount: Decimal | None) -> str:
     return "unknown" if amount is None else f"${amount:.4f}" if amount else "$0"
 
 
+def _saved(amount: Decimal | None, saved: Decimal | None) -> Text:
+    """With its share of what the same tokens would have cost synchronously."""
+    share = f"\n{saved / (amount + saved):.0%}" if amount and saved else ""
+    return Text.assemble(money(saved), (share, "dim"))
+
+
 def _title(sample: Sample) -> Text:
     about = f"{sample.title}\n{sample.tenant} / {sample.body()['alias']}"
     return Text.assemble((sample.name, "bold"), "\n", (about, "dim"))
 
 
 def _submitted(report: ReportView) -> Text:
-    """How many, and how many of them had to be sent."""
+    """How many, and how many of them did not have to be sent."""
     submitted, reused = report.submitted or 0, report.reused or 0
     repeated = submitted - (report.unique or 0)
-    lines = [(reused, f"{reused:,} reused"), (repeated, f"{repeated:,} repeated")]
-    notes = "".join(f"\n{note}" for number, note in lines if number)
-    return Text.assemble(f"{submitted:,}", (notes, "dim"))
+    note = f"\n{reused:,} reused" if reused else f"\n{repeated:,} repeated" if repeated else ""
+    return Text.assemble(f"{submitted:,}", (note, "dim"))
 
 
 def _tokens(reports: Sequence[ReportView]) -> str:
