@@ -99,8 +99,8 @@ class OpenAIBatches:
             with translated(Call(name=f"cancel of batch {batch!r}", has_effect=True), self._clock):
                 await self._client.batches.with_raw_response.cancel(batch)
         except PosternError:
-            # Services complain about one that has ended already, each in its own way.
-            if (await self.retrieve(batch)).state is not RemoteState.ENDED:
+            # Services complain about one that is cancelled or has ended already, each in its own way.
+            if not _is_ending(await self.retrieve(batch)):
                 raise
 
     async def download(self, file: FileId) -> AsyncIterator[bytes]:
@@ -165,6 +165,10 @@ class OpenAIBatches:
             if page.after in (None, after):
                 return
             after = page.after
+
+
+def _is_ending(batch: RemoteBatch) -> bool:
+    return batch.state is RemoteState.ENDED or batch.raw_state.lower() in ("cancelling", "canceling")
 
 
 def _check_size(key: ChunkKey, input_: Spooled, size: int) -> None:
