@@ -26,11 +26,12 @@ _KEY: Final = re.compile(rb'"custom_id":"([^"]+)"')
 
 @dataclass(slots=True)
 class InstantProvider:
-    """`seconds` is what answering took: not ours, and taken off. Answers come back in no order."""
+    """`seconds` and `cpu` are what answering took: not ours, and taken off. Answers come in no order."""
 
     folder: Path
     tokens: int | None = None
     seconds: float = 0.0
+    cpu: float = 0.0
     _batches: dict[BatchId, RemoteBatch] = field(default_factory=dict)
 
     @property
@@ -67,7 +68,7 @@ class InstantProvider:
         return self._batches.get(BatchId(f"batch-{key}"))
 
     async def create(self, key: ChunkKey, file: FileId, endpoint: Endpoint) -> RemoteBatch:
-        begun = time.perf_counter()
+        begun, computed = time.perf_counter(), time.process_time()
         output = FileId(f"{key}-output")
         count = await asyncio.to_thread(_answer_all, self._path(file), self._path(output))
         batch = RemoteBatch(
@@ -84,6 +85,7 @@ class InstantProvider:
         )
         self._batches[batch.id] = batch
         self.seconds += time.perf_counter() - begun
+        self.cpu += time.process_time() - computed
         return batch
 
     async def retrieve(self, batch: BatchId) -> RemoteBatch:

@@ -36,9 +36,13 @@ TENANT = Tenant(id=TenantId("support"))
 
 @dataclass(slots=True)
 class Stage:
-    """`peak` in MB of the whole process; lags in seconds, the longest and the 99th percentile."""
+    """`cpu`: seconds that this process computed. `peak`: MB of the whole process.
+
+    Lags in seconds: the longest and the 99th percentile.
+    """
 
     seconds: float = 0.0
+    cpu: float = 0.0
     peak: float = 0.0
     lag: float = 0.0
     lag_99: float = 0.0
@@ -53,13 +57,14 @@ class Stages:
         """Adds up over several uses of one name."""
         stage = self.by_name.setdefault(name, Stage())
         memory.forget_peak()
-        begun = time.perf_counter()
+        begun, computed = time.perf_counter(), time.process_time()
         lags = Lags()
         try:
             async with loop_lags() as lags:
                 yield
         finally:
             stage.seconds += time.perf_counter() - begun
+            stage.cpu += time.process_time() - computed
             stage.peak = max(stage.peak, memory.peak())
             stage.lag = max(stage.lag, lags.most)
             stage.lag_99 = max(stage.lag_99, percentile(lags.seconds, 0.99))
@@ -108,6 +113,7 @@ class Run:
         async with self.stages.measured("finish"):
             await self.app.finish_job(job.tenant, job.id, 1)
         self.stages.by_name["stage"].seconds -= self.provider.seconds
+        self.stages.by_name["stage"].cpu -= self.provider.cpu
         return (await self.app.read_job.one(job.tenant, job.id)).job
 
 
