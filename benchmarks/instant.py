@@ -32,14 +32,12 @@ class InstantProvider:
     tokens: int | None = None
     seconds: float = 0.0
     cpu: float = 0.0
+    traits: Traits = field(init=False)
     _batches: dict[BatchId, RemoteBatch] = field(default_factory=dict)
 
-    @property
-    def traits(self) -> Traits:
-        return Traits(
-            limits=Limits(
-                requests=100_000, bytes=199_000_000, line_bytes=199_000_000, tokens=self.tokens
-            ),
+    def __post_init__(self) -> None:
+        self.traits = Traits(
+            limits=Limits(requests=100_000, bytes=199_000_000, line_bytes=199_000_000, tokens=self.tokens),
             endpoints=frozenset(Endpoint),
             listing_lag=timedelta(0),
             find_is_exact=True,

@@ -3,6 +3,7 @@
 settled lines -> lines for the next round -> ledger row -> the record. Every effect is a repeatable write.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Final
@@ -53,7 +54,8 @@ class SettleChunk:
     async def __call__(self, job: Job, stored: Stored[Chunk], provider: BatchProvider) -> Stored[Chunk]:
         chunk = stored.value
         deployment = (await self.catalog.current()).deployment(chunk.deployment)
-        card = self.prices.card(deployment, Lane.HOURS)
+        # The first look at the price list loads it.
+        card = await asyncio.to_thread(self.prices.card, deployment, Lane.HOURS)
         members = await load_members(self.blobs, job, chunk)
         verdicts = Verdicts(
             chunk=chunk,
