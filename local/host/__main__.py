@@ -27,8 +27,8 @@ def main() -> int:
         logging.getLogger(name).setLevel(logging.WARNING)
     try:
         asyncio.run(run_host(options.app.resolve(), port=options.port))
-    except AppBroken as exc:
-        print(exc, file=sys.stderr)
+    except (AppBroken, OSError, ValueError) as exc:
+        print(f"the host cannot start: {exc}", file=sys.stderr)
         return 1
     return 0
 

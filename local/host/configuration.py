@@ -49,9 +49,8 @@ class Configuration:
 
 
 def read_configuration(app: Path, settings: Mapping[str, str]) -> Configuration:
-    """`app/host.json` with the platform's defaults; a missing file means all defaults."""
-    file = app / "host.json"
-    content = json.loads(file.read_bytes()) if file.exists() else {}
+    """`app/host.json` with the platform's defaults; without a file all are. Raises `ValueError`."""
+    content = _read_json(app / "host.json")
     durable = _section(content, "extensions", "durableTask")
     return Configuration(
         settings=settings,
@@ -72,6 +71,16 @@ def parse_span(text: str) -> timedelta:
         raise ValueError(f"{text!r} is not a time span such as 00:05:00")
     days, hours, minutes, seconds = match.groups()
     return timedelta(days=int(days or 0), hours=int(hours), minutes=int(minutes), seconds=float(seconds or 0))
+
+
+def _read_json(file: Path) -> Mapping[str, Any]:
+    if not file.exists():
+        return {}
+    try:
+        content = json.loads(file.read_bytes())
+    except ValueError as exc:
+        raise ValueError(f"{file} is not JSON: {exc}") from exc
+    return dict(content)
 
 
 def _time_limit(text: str | None) -> timedelta:

@@ -49,13 +49,14 @@ class _BodyTooLarge(Exception):
     """A body without a length has grown past the limit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Exchange:
-    """One request on its way through."""
+    """One request on its way through; `answering` from the first byte of the answer on."""
 
     id: str
     request: web.Request
     function: Function
+    answering: bool = False
 
 
 class Forwarder:
@@ -92,7 +93,7 @@ class Forwarder:
         invocation = self._begin(exchange, parameters)
         forward = asyncio.create_task(self._forward(exchange))
         try:
-            return await self._first_word(forward, invocation)
+            return await self._brought_together(exchange, forward, invocation)
         except (aiohttp.ClientError, ConnectionError) as exc:
             return _broken(exchange, exc)
         finally:
@@ -111,13 +112,21 @@ class Forwarder:
         except InvocationFailed as failure:
             log_failure(exchange.function, failure)
 
-    async def _first_word(
-        self, forward: asyncio.Task[web.StreamResponse], invocation: asyncio.Task[None]
+    async def _brought_together(
+        self,
+        exchange: _Exchange,
+        forward: asyncio.Task[web.StreamResponse],
+        invocation: asyncio.Task[None],
     ) -> web.StreamResponse:
-        """Wait for the answer, but never for one that nobody is going to give."""
+        """The answer, but never waiting for one half when the other has ended without it."""
         await asyncio.wait({forward, invocation}, return_when=asyncio.FIRST_COMPLETED)
         if forward.done():
             self._abandon_later(invocation)
+            return forward.result()
+        await asyncio.wait({forward}, timeout=_STRAGGLE_SECONDS)
+        if not forward.done() and not exchange.answering:
+            log.error("answer.missing %s", exchange.function.name)
+            return web.Response(status=500)
         return await forward
 
     def _abandon_later(self, invocation: asyncio.Task[None]) -> None:
@@ -136,7 +145,7 @@ class Forwarder:
             data=self._body(request) if request.can_read_body else None,
             allow_redirects=False,
         ) as upstream:
-            return await _relay(request, upstream)
+            return await _relay(exchange, upstream)
 
     async def _body(self, request: web.Request) -> AsyncIterator[bytes]:
         size = 0
@@ -184,7 +193,8 @@ def _passed_on(headers: Mapping[str, str], added: Mapping[str, str] | None = Non
     return kept
 
 
-async def _relay(request: web.Request, upstream: aiohttp.ClientResponse) -> web.StreamResponse:
+async def _relay(exchange: _Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse:
+    request, exchange.answering = exchange.request, True
     response = web.StreamResponse(
         status=upstream.status, reason=upstream.reason, headers=_passed_on(upstream.headers)
     )

@@ -43,6 +43,8 @@ class HttpTrigger:
         await self._handler.stop()
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
+        if not request.raw_path.startswith("/") or not request.raw_path.isascii():
+            return web.Response(status=400, text="the request target must be a percent-encoded path")
         found = self._table.find(request.method, request.raw_path.partition("?")[0])
         if found is None:
             return web.Response(status=404)

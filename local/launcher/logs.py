@@ -28,7 +28,8 @@ async def keep_small(folder: Path) -> None:
     while True:
         for file in folder.glob("*.log"):
             if file.stat().st_size > MAX_BYTES:
-                await asyncio.to_thread(_begin_anew, file)
+                # Not on a thread: the launcher forks, and must have no other thread when it does.
+                _begin_anew(file)
         await asyncio.sleep(_CHECK_SECONDS)
 
 

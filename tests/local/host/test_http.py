@@ -54,6 +54,36 @@ async def test_head_gets_headers_without_a_body(http: aiohttp.ClientSession) -> 
         assert await response.read() == b""
 
 
+@pytest.mark.parametrize(
+    ("request_head", "status"),
+    [
+        (b"GET /files/\xff HTTP/1.1\r\nHost: localhost", 400),
+        (b"GET /files/x HTTP/1.1\r\nHost: localhost\r\nX-Odd: \xe9", 200),
+        (b"OPTIONS * HTTP/1.1\r\nHost: localhost", 404),
+    ],
+)
+async def test_odd_requests_are_never_the_hosts_fault(
+    sample: HostProcess, request_head: bytes, status: int
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", sample.port)
+    writer.write(request_head + b"\r\nConnection: close\r\n\r\n")
+
+    answered = int((await reader.readline()).split()[1])
+    writer.close()
+    await writer.wait_closed()
+
+    assert answered == status
+
+
+async def test_a_path_that_the_web_framework_answers_itself_leaves_nothing_waiting(
+    sample: HostProcess, http: aiohttp.ClientSession
+) -> None:
+    async with http.get("/docs") as response:
+        assert response.status == 200
+    async with http.get("/echo") as response:
+        assert response.status == 200
+
+
 async def test_a_client_cannot_choose_the_invocation(http: aiohttp.ClientSession) -> None:
     async with http.get("/echo", headers={"x-ms-invocation-id": "chosen"}) as response:
         assert response.status == 200

@@ -115,3 +115,9 @@ async def switched_off(req: Request) -> Response:
 @blueprint.route(route="settings/{name}", methods=["GET"])
 async def setting(req: Request) -> Response:
     return JSONResponse({"value": os.environ.get(req.path_params["name"])})
+
+
+@blueprint.route(route="docs", methods=["GET"])
+async def never_called(req: Request) -> Response:
+    """The web framework below the extension keeps this path for itself."""
+    return Response(content=b"not reached")
