@@ -7,11 +7,55 @@ from typing import Final
 import msgspec
 
 LINE_BYTES: Final = 4_000
-_WORDS: Final = (
-    "the printer on the third floor shows error when somebody sends a large document from the new laptop and"
-    " after restarting twice it prints half of a page please call back before noon because our team needs"
-    " invoices for customers in Graz Łódź Málaga and Zürich today"
-).split()
+_WORDS: Final = [
+    "the",
+    "printer",
+    "on",
+    "the",
+    "third",
+    "floor",
+    "shows",
+    "error",
+    "when",
+    "somebody",
+    "sends",
+    "a",
+    "large",
+    "document",
+    "from",
+    "the",
+    "new",
+    "laptop",
+    "and",
+    "after",
+    "restarting",
+    "twice",
+    "it",
+    "prints",
+    "half",
+    "of",
+    "a",
+    "page",
+    "please",
+    "call",
+    "back",
+    "before",
+    "noon",
+    "because",
+    "our",
+    "team",
+    "needs",
+    "invoices",
+    "for",
+    "customers",
+    "in",
+    "Graz",
+    "Łódź",
+    "Málaga",
+    "and",
+    "Zürich",
+    "today",
+]
 
 
 def text(seed: int, size: int) -> str:
@@ -46,7 +90,9 @@ def blocks(lines: Iterator[bytes], size: int = 1024 * 1024) -> Iterator[bytes]:
 
 def answer(key: str, n: int) -> bytes:
     """One line of a provider's output as Azure writes it, newline included."""
-    content = f"Answer {n}. The printer of the third floor fails with large documents. Somebody should call back."
+    content = (
+        f"Answer {n}. The printer of the third floor fails with large documents. Somebody should call back."
+    )
     body = {
         "id": f"chatcmpl-{n:08}",
         "object": "chat.completion",
