@@ -1,3 +1,5 @@
+"""Fixtures and settings that every suite may ask for."""
+
 from hypothesis import settings
 
 pytest_plugins = ["tests.support.azurite"]
