@@ -65,6 +65,7 @@ from shared.services.retry_job import RetryJob
 from shared.services.settling.settle_chunk import SettleChunk
 from shared.services.submit_chunk import SubmitChunk
 from shared.services.sweep import Sweep
+from shared.services.sweep_providers import SweepProviders
 from shared.settings import BlobAddress, Settings
 from shared.stores.door import Replies, Uploads
 from shared.stores.jobs import Chunks, Jobs
@@ -148,7 +149,7 @@ def build(parts: Parts) -> App:
         ),
         report_usage=ReportUsage(ledger=stores.ledger),
         findings=stores.findings,
-        plan_round=_plan_round(parts, stores, heart),
+        plan_round=_plan_round(parts, stores, heart, notice),
         advance_chunk=_advance_chunk(parts, stores, heart, notice, collect, clear),
         finish_job=FinishJob(
             jobs=stores.jobs,
@@ -176,6 +177,13 @@ def build(parts: Parts) -> App:
             notice=notice,
             clock=parts.clock,
             policy=parts.policy,
+            sweep_providers=SweepProviders(
+                chunks=stores.chunks,
+                catalog=parts.catalog,
+                providers=parts.providers,
+                notice=notice,
+                clock=parts.clock,
+            ),
         ),
     )
 
@@ -208,7 +216,7 @@ def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
     )
 
 
-def _plan_round(parts: Parts, stores: _Stores, heart: Heart) -> PlanRound:
+def _plan_round(parts: Parts, stores: _Stores, heart: Heart, notice: Notice) -> PlanRound:
     return PlanRound(
         jobs=stores.jobs,
         chunks=stores.chunks,
@@ -216,6 +224,8 @@ def _plan_round(parts: Parts, stores: _Stores, heart: Heart) -> PlanRound:
         catalog=parts.catalog,
         providers=parts.providers,
         heart=heart,
+        clock=parts.clock,
+        notice=notice,
         policy=parts.policy,
         first=PlanFirstRound(
             blobs=parts.blobs,

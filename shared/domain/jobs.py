@@ -65,7 +65,6 @@ def _moves() -> Mapping[tuple[JobStatus, JobEvent], JobStatus]:
         (status, JobEvent.PLAN): JobStatus.PLANNING
         for status in (JobStatus.ACCEPTED, JobStatus.PLANNING, JobStatus.WAITING)
     }
-    moves[JobStatus.PLANNING, JobEvent.FAIL] = JobStatus.FAILED
     return MappingProxyType(moves)
 
 

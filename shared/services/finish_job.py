@@ -10,7 +10,7 @@ from datetime import timedelta
 import msgspec
 
 from shared.domain.chunks import Chunk, ChunkState
-from shared.domain.errors import TryAgainLater
+from shared.domain.errors import PosternError, Superseded, TryAgainLater
 from shared.domain.findings import Finding, FindingKind
 from shared.domain.ids import JobId, TenantId
 from shared.domain.jobs import Job, JobEvent, add_up, event_of_end
@@ -65,6 +65,11 @@ class FinishJob:
                 wait = self.policy.hiccup
             except Unbalanced as unbalanced:
                 await self._alarm(tenant, job_id, unbalanced)
+                wait = self.policy.poll
+            except Superseded:
+                raise
+            except PosternError as error:
+                await self.notice.step_failing(job_id, tenant, "finishing", error, self.clock.now())
                 wait = self.policy.poll
         if wait is not None:
             await self.heart.beat(job_id, run, next_in=wait)

@@ -184,9 +184,9 @@ async def _list(call: Call) -> Response:
     scope = f"jobs:{call.tenant.id}:{call.query('tenant')}:{wanted.status}:{wanted.alias}:{wanted.project}"
     cursor = call.query("after")
     after = read_cursor(scope, cursor) if cursor else None
-    jobs, more = await call.app.read_job.page(tenants, wanted, limit=limit, after=after)
-    data = [_view(call, await call.app.read_job.one(job.tenant, job.id)) for job in jobs]
-    return json_response(page_json(data, next_cursor=write_cursor(scope, jobs[-1].id) if more else None))
+    page, more = await call.app.read_job.page(tenants, wanted, limit=limit, after=after)
+    following = write_cursor(scope, page[-1].job.id) if more else None
+    return json_response(page_json([_view(call, seen) for seen in page], next_cursor=following))
 
 
 async def _results(call: Call) -> Response:

@@ -27,6 +27,7 @@ class Fate(StrEnum):
     MISSING = "missing"
     DUPLICATE = "duplicate"
     MALFORMED = "malformed"  # the line breaks off inside the answer
+    MENDED = "mended"  # a broken line, and then the same one whole
 
 
 _ERRORS: Mapping[Fate, tuple[int, dict[str, object]]] = {
@@ -152,5 +153,7 @@ def _spoilt(row: bytes, fate: Fate) -> list[bytes]:
             return [row, row]
         case Fate.MALFORMED:
             return [row[: len(row) // 2] + b"\n"]
+        case Fate.MENDED:
+            return [row[: len(row) // 2] + b"\n", row]
         case _:
             return [row]
