@@ -42,7 +42,8 @@ def is_answered(response: httpx2.Response) -> None:
 
 @pytest.mark.parametrize(("method", "route"), ROUTES)
 def test_odd_ids(support: Caller, method: str, route: str) -> None:
-    for text in ODD_TEXTS:
+    # Clients resolve dot segments before they send anything.
+    for text in set(ODD_TEXTS) - {".", ".."}:
         response = support.http.request(method, route.format(quote(text, safe="")))
         is_answered(response)
         assert response.status_code >= 400 or route == "/v1/{}", f"{text!r}: {response.text[:200]}"
