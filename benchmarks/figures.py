@@ -26,9 +26,7 @@ class Figures:
 
     all: list[Figure] = field(default_factory=list)
 
-    def add(
-        self, group: str, name: str, value: float, unit: str, *, at_most: float | None = None
-    ) -> None:
+    def add(self, group: str, name: str, value: float, unit: str, *, at_most: float | None = None) -> None:
         self.all.append(Figure(group=group, name=name, value=value, unit=unit, at_most=at_most))
 
     def extend(self, others: list[Figure]) -> None:

@@ -46,7 +46,9 @@ def blocks(lines: Iterator[bytes], size: int = 1024 * 1024) -> Iterator[bytes]:
 
 def answer(key: str, n: int) -> bytes:
     """One line of a provider's output as Azure writes it, newline included."""
-    content = f"Answer {n}. The printer of the third floor fails with large documents. Somebody should call back."
+    content = (
+        f"Answer {n}. The printer of the third floor fails with large documents. Somebody should call back."
+    )
     body = {
         "id": f"chatcmpl-{n:08}",
         "object": "chat.completion",
