@@ -34,9 +34,9 @@ usages = st.builds(
     Usage, uncached_input=counts, cached_input=counts, cache_write=counts, output=counts, reasoning=counts
 )
 spends = st.builds(Spend, amount=money, standard=money, unpriced=small)
-tallies = st.lists(
-    st.tuples(st.tuples(st.sampled_from(Outcome), maybe_names), small), max_size=6
-).map(Tally.of)
+tallies = st.lists(st.tuples(st.tuples(st.sampled_from(Outcome), maybe_names), small), max_size=6).map(
+    Tally.of
+)
 row_counts = st.builds(
     RowCounts, received=small, duplicate=small, alien=small, unreadable=small, missing=small
 )
@@ -93,9 +93,7 @@ plans = st.builds(
     rounds=st.lists(small, max_size=4).map(tuple),
     tally=tallies,
 )
-totals = st.builds(
-    Totals, tally=tallies, rows=row_counts, usage=usages, unattributed=usages, spend=spends
-)
+totals = st.builds(Totals, tally=tallies, rows=row_counts, usage=usages, unattributed=usages, spend=spends)
 jobs: SearchStrategy[Job] = st.builds(
     Job,
     id=names,

@@ -107,7 +107,7 @@ async def test_a_create_that_never_arrived_is_repeated_only_when_its_lease_is_ov
     world = World()
     job = await a_planned_job(world)
     faults(world, "create", *[Unknowable("no answer")] * 5)
-    tried = []
+    tried: list[int] = []
 
     for second in range(0, 1000, 10):
         await world.advance(job)
@@ -180,7 +180,11 @@ async def deferred(world: World, job: Job) -> tuple[float | None, Chunk]:
 async def test_without_room_a_chunk_waits_ever_longer_and_the_job_never_fails(form: str) -> None:
     world = World()
     job = await world.submit(a_body(["text"]))
-    full = REFUSED_AT_THE_DOOR if form == "refused at once" else Course(end=BatchEnd.FAILED, code="token_limit_exceeded")
+    full = (
+        REFUSED_AT_THE_DOOR
+        if form == "refused at once"
+        else Course(end=BatchEnd.FAILED, code="token_limit_exceeded")
+    )
     world.provider.courses.extend([full] * 8)
     seen = set()
     due = []
