@@ -149,7 +149,7 @@ def build(parts: Parts) -> App:
         ),
         report_usage=ReportUsage(ledger=stores.ledger),
         findings=stores.findings,
-        plan_round=_plan_round(parts, stores, heart),
+        plan_round=_plan_round(parts, stores, heart, notice),
         advance_chunk=_advance_chunk(parts, stores, heart, notice, collect, clear),
         finish_job=FinishJob(
             jobs=stores.jobs,
@@ -216,7 +216,7 @@ def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
     )
 
 
-def _plan_round(parts: Parts, stores: _Stores, heart: Heart) -> PlanRound:
+def _plan_round(parts: Parts, stores: _Stores, heart: Heart, notice: Notice) -> PlanRound:
     return PlanRound(
         jobs=stores.jobs,
         chunks=stores.chunks,
@@ -224,6 +224,8 @@ def _plan_round(parts: Parts, stores: _Stores, heart: Heart) -> PlanRound:
         catalog=parts.catalog,
         providers=parts.providers,
         heart=heart,
+        clock=parts.clock,
+        notice=notice,
         policy=parts.policy,
         first=PlanFirstRound(
             blobs=parts.blobs,

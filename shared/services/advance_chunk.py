@@ -4,7 +4,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from shared.domain.chunks import Chunk, ChunkState
-from shared.domain.errors import Conflict, NotAdmitted, RateLimited, TryAgainLater
+from shared.domain.errors import (
+    Conflict,
+    GiveUp,
+    NotAdmitted,
+    NotFound,
+    PosternError,
+    RateLimited,
+    TryAgainLater,
+)
 from shared.domain.ids import JobId, TenantId
 from shared.domain.jobs import Job, event_of_progress
 from shared.ports.catalog import CatalogSource
@@ -66,6 +74,8 @@ class AdvanceChunk:
                 return limited.retry_after
             except TryAgainLater as later:
                 return await self._hiccup(job, stored.value, later)
+            except (GiveUp, NotFound) as hopeless:
+                return await self._hopeless(job, stored.value, hopeless)
             if isinstance(step, Wait):
                 return None if stored.value.is_done else step.for_
             await self._show_progress(job, stored.value, step.value)
@@ -93,6 +103,13 @@ class AdvanceChunk:
         if isinstance(why, NotAdmitted):
             await self.notice.not_admitted(chunk.deployment, why, self.clock.now())
         return None if chunk.is_done else self.policy.hiccup
+
+    async def _hopeless(self, job: Job, chunk: Chunk, why: PosternError) -> timedelta | None:
+        """Somebody must mend something: a deployment taken from the catalogue, a provider that refuses us."""
+        if chunk.is_done:
+            return None  # only its files are left, and finishing sees to them
+        await self.notice.step_failing(job, f"chunk-{chunk.n}-{chunk.state}", why, self.clock.now())
+        return self.policy.poll
 
     async def _show_progress(self, job: Job, before: Chunk, after: Chunk) -> None:
         """Keep the job's status in step with its chunks; only where it can have changed."""

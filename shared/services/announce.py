@@ -4,8 +4,9 @@ import logging
 from dataclasses import dataclass
 from datetime import datetime
 
-from shared.domain.errors import NotAdmitted, TryAgainLater
+from shared.domain.errors import NotAdmitted, PosternError, TryAgainLater
 from shared.domain.findings import Finding, FindingKind
+from shared.domain.jobs import Job
 from shared.ports.events import Event, Events
 from shared.stores.notices import Findings, Outbox
 
@@ -63,6 +64,19 @@ class Notice:
                 tenant=None,
                 message=f"deployment {deployment!r} refuses the app: {why}. Its jobs wait until that is mended",
                 found_at=now,
+            )
+        )
+
+    async def step_failing(self, job: Job, step: str, why: PosternError, now: datetime) -> None:
+        """Once a step and job: it is tried on and on, but it will not pass by itself."""
+        await self(
+            Finding(
+                kind=FindingKind.STEP_FAILING,
+                subject=f"{job.id}:{step}",
+                tenant=job.tenant,
+                message=f"job {job.id} cannot go on, step {step} fails: {why}",
+                found_at=now,
+                detail={"job_id": job.id},
             )
         )
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 import msgspec
 
 from shared.domain.chunks import Chunk, ChunkState
-from shared.domain.errors import TryAgainLater
+from shared.domain.errors import NotFound, PosternError, Rejected, TryAgainLater
 from shared.domain.findings import Finding, FindingKind
 from shared.domain.ids import JobId, TenantId
 from shared.domain.jobs import Job, JobEvent, add_up, event_of_end
@@ -63,7 +63,7 @@ class FinishJob:
             except TryAgainLater as later:
                 log.warning("finish.postponed", extra={"job_id": job_id, "why": str(later)})
                 wait = self.policy.hiccup
-            except Unbalanced as unbalanced:
+            except (Unbalanced, NotFound) as unbalanced:
                 await self._alarm(tenant, job_id, unbalanced)
                 wait = self.policy.poll
         if wait is not None:
@@ -78,7 +78,9 @@ class FinishJob:
         if not job.is_finished:
             job = await self._close(job, chunks)
         await self.announce(finished_event(job))
-        await self._clear(chunks)
+        for chunk in chunks:
+            if chunk.state is ChunkState.SETTLED:
+                await self._clear(job, chunk)
 
     async def _close(self, job: Job, chunks: list[Chunk]) -> Job:
         totals = add_up(job.plan, chunks)
@@ -109,15 +111,19 @@ class FinishJob:
         await self.blobs.write(paths.report, one_piece(report), content_type="application/json")
         return await amend_job(self.jobs, job.tenant, job.id, close)
 
-    async def _clear(self, chunks: list[Chunk]) -> None:
-        """Delete what providers still keep. Raise `TryAgainLater` if something of it is left."""
-        catalog = await self.catalog.current()
-        for chunk in chunks:
-            if chunk.state is ChunkState.SETTLED:
-                provider = self.providers.batch(catalog.deployment(chunk.deployment))
-                await self.clear(await self.chunks.load(chunk.job_id, chunk.n), provider)
+    async def _clear(self, job: Job, chunk: Chunk) -> None:
+        """Delete what the provider still keeps. Raise `TryAgainLater` if that may pass later.
 
-    async def _alarm(self, tenant: TenantId, job_id: JobId, unbalanced: Unbalanced) -> None:
+        What cannot be deleted at all is a finding: the job is finished, and the file lapses by itself.
+        """
+        try:
+            deployment = (await self.catalog.current()).deployment(chunk.deployment)
+            stored = await self.chunks.load(chunk.job_id, chunk.n)
+            await self.clear(stored, self.providers.batch(deployment))
+        except (Rejected, NotFound) as hopeless:
+            await self.notice.step_failing(job, f"clear-{chunk.n}", hopeless, self.clock.now())
+
+    async def _alarm(self, tenant: TenantId, job_id: JobId, unbalanced: PosternError) -> None:
         await self.notice(
             Finding(
                 kind=FindingKind.UNBALANCED,

@@ -15,14 +15,16 @@ import msgspec
 
 from shared.domain.catalog import Catalog
 from shared.domain.chunks import Chunk
-from shared.domain.errors import Conflict, TryAgainLater
+from shared.domain.errors import Conflict, GiveUp, NotFound, PosternError, Superseded, TryAgainLater
 from shared.domain.ids import JobId, TenantId
 from shared.domain.jobs import Job, JobEvent, Plan, event_of_progress
 from shared.domain.outcomes import Outcome, Tally
 from shared.ports.blobs import Blobs
 from shared.ports.catalog import CatalogSource
+from shared.ports.clock import Clock
 from shared.ports.providers import BatchProvider, Providers
 from shared.services.amend_job import amend_job
+from shared.services.announce import Notice
 from shared.services.heart import Heart
 from shared.services.planning.cutter import Cutter
 from shared.services.planning.first_round import Claimed, PlanFirstRound, Unrunnable
@@ -56,6 +58,8 @@ class PlanRound:
     catalog: CatalogSource
     providers: Providers
     heart: Heart
+    clock: Clock
+    notice: Notice
     policy: Policy
     first: PlanFirstRound
 
@@ -67,6 +71,10 @@ class PlanRound:
             except (TryAgainLater, Conflict) as later:
                 log.warning("plan.postponed", extra={"job_id": job_id, "why": str(later)})
                 answer = Round(wait=self.policy.hiccup)
+            except Superseded:
+                raise
+            except (GiveUp, NotFound) as hopeless:
+                answer = await self._hopeless(tenant, job_id, hopeless)
         await self.heart.beat(job_id, run, next_in=answer.wait or timedelta(0))
         return answer
 
@@ -85,6 +93,12 @@ class PlanRound:
             chunks = await self._chunks(job)
         await self._show(job, chunks)
         return Round(chunks=[c.n for c in chunks if not c.is_done])
+
+    async def _hopeless(self, tenant: TenantId, job_id: JobId, why: PosternError) -> Round:
+        """Somebody must mend something: an alias taken from the catalogue, a file that is gone."""
+        job = (await self.jobs.load(tenant, job_id)).value
+        await self.notice.step_failing(job, "plan", why, self.clock.now())
+        return Round(wait=self.policy.poll)
 
     async def _show(self, job: Job, chunks: list[Chunk]) -> None:
         event = event_of_progress(chunks)
