@@ -106,7 +106,7 @@ class SettleChunk:
                     await outlet.write(writer.settled_line(position, place, repeated=repeated))
                 if i % HANDFUL == 0:
                     await asyncio.sleep(0)
-        places = [p for p, fate in enumerate(verdicts.fates) if fate in (Fate.AGAIN, Fate.GARBLED)]
+        places = [p for p, fate in enumerate(verdicts.fates) if fate == Fate.AGAIN]
         if places:
             async with Outlet(self.blobs, paths.again(n)) as outlet:
                 for place in places:
