@@ -64,7 +64,6 @@ class SettleChunk:
             card=card,
             check=await self._check(job),
             policy=self.policy,
-            cancelling=job.is_cancelling,
         )
         writer = _Writer(job, chunk, members)
         with Spool(len(members)) as settled, Spool(len(members)) as again:

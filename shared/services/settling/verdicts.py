@@ -41,7 +41,6 @@ class Verdicts:
     card: PriceCard
     check: CheckAnswer | None
     policy: Policy
-    cancelling: bool
     fates: bytearray = field(init=False)
     rows: RowCounts = NO_ROWS
     usage: Usage = NOTHING_USED
@@ -142,7 +141,7 @@ class Verdicts:
         return Ruling(place=place, judgement=judgement, final=final, usage=usage, spend=spend)
 
     def _may_try_again(self, again: Again) -> bool:
-        if self.cancelling:
+        if self.chunk.last_try:
             return False
         match again:
             case Again.NEVER:

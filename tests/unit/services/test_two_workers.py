@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from shared.adapters.memory.provider_rows import Fate
 from shared.bootstrap import App
 from shared.domain.chunks import ChunkState
-from shared.domain.errors import Conflict, Superseded, Unknowable
+from shared.domain.errors import Conflict, Superseded, TryAgainLater, Unknowable
 from shared.domain.jobs import Job
 from tests.support.turns import Work, handovers, race
 from tests.support.world import World, a_body
@@ -169,3 +170,26 @@ async def test_a_planner_that_was_replaced_cannot_overwrite_the_plan(script: lis
     await world.run()
     assert await world.outcomes(job) == {"succeeded": 3}
     assert len(world.provider.created) == 1
+
+
+@pytest.mark.parametrize("script", [[0] * i + [1] * 60 + [0] * 60 for i in range(1, 30)], ids=len)
+async def test_a_cancel_between_two_settlers_leaves_every_input_one_outcome(script: list[int]) -> None:
+    world = World()
+    world.provider.habits.runs_for = timedelta(hours=1)
+    world.provider.habits.fates["[missing]"] = Fate.MISSING
+    job = await world.planned(a_body(["one", "two [missing]", "three"]))
+    await world.advance(job)
+    world.clock.advance(timedelta(hours=2))
+    world.provider.faults["download"] = deque([TryAgainLater("503")])
+    await world.advance(job)
+
+    async def cancel_and_advance(app: App) -> object:
+        await app.cancel_job(job.tenant, job.id, world.engine)
+        return await app.advance_chunk(job.tenant, job.id, 0, 1)
+
+    await race(world, script, advance(job), cancel_and_advance)
+    await world.engine.start(job.id, 1, tenant=job.tenant)
+    await world.run()
+
+    assert (await world.outcomes(job)).total() == 3
+    assert await world.findings() == []
