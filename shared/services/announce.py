@@ -6,7 +6,7 @@ from datetime import datetime
 
 from shared.domain.errors import NotAdmitted, PosternError, TryAgainLater
 from shared.domain.findings import Finding, FindingKind
-from shared.domain.jobs import Job
+from shared.domain.ids import TenantId
 from shared.ports.events import Event, Events
 from shared.stores.notices import Findings, Outbox
 
@@ -55,6 +55,21 @@ class Notice:
         )
         await self.announce.publish(event)
 
+    async def step_failing(
+        self, job_id: str, tenant: TenantId, step: str, why: PosternError, now: datetime
+    ) -> None:
+        """Once a job and step: it is tried again, and somebody has to mend what is in its way."""
+        await self(
+            Finding(
+                kind=FindingKind.STEP_FAILING,
+                subject=f"{job_id}:{step}",
+                tenant=tenant,
+                message=f"job {job_id} cannot go on with {step}: {why}. It is tried again until that is mended",
+                found_at=now,
+                detail={"job_id": job_id, "step": step},
+            )
+        )
+
     async def not_admitted(self, deployment: str, why: NotAdmitted, now: datetime) -> None:
         """Once a day and deployment: somebody has to mend credentials, a role or an account."""
         await self(
@@ -64,19 +79,6 @@ class Notice:
                 tenant=None,
                 message=f"deployment {deployment!r} refuses the app: {why}. Its jobs wait until that is mended",
                 found_at=now,
-            )
-        )
-
-    async def step_failing(self, job: Job, step: str, why: PosternError, now: datetime) -> None:
-        """Once a step and job: it is tried on and on, but it will not pass by itself."""
-        await self(
-            Finding(
-                kind=FindingKind.STEP_FAILING,
-                subject=f"{job.id}:{step}",
-                tenant=job.tenant,
-                message=f"job {job.id} cannot go on, step {step} fails: {why}",
-                found_at=now,
-                detail={"job_id": job.id},
             )
         )
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 import msgspec
 
 from shared.domain.chunks import Chunk, ChunkState
-from shared.domain.errors import NotFound, PosternError, Rejected, TryAgainLater
+from shared.domain.errors import NotFound, PosternError, Rejected, Superseded, TryAgainLater
 from shared.domain.findings import Finding, FindingKind
 from shared.domain.ids import JobId, TenantId
 from shared.domain.jobs import Job, JobEvent, add_up, event_of_end
@@ -63,8 +63,13 @@ class FinishJob:
             except TryAgainLater as later:
                 log.warning("finish.postponed", extra={"job_id": job_id, "why": str(later)})
                 wait = self.policy.hiccup
-            except (Unbalanced, NotFound) as unbalanced:
+            except Unbalanced as unbalanced:
                 await self._alarm(tenant, job_id, unbalanced)
+                wait = self.policy.poll
+            except Superseded:
+                raise
+            except PosternError as error:
+                await self.notice.step_failing(job_id, tenant, "finishing", error, self.clock.now())
                 wait = self.policy.poll
         if wait is not None:
             await self.heart.beat(job_id, run, next_in=wait)
@@ -114,16 +119,17 @@ class FinishJob:
     async def _clear(self, job: Job, chunk: Chunk) -> None:
         """Delete what the provider still keeps. Raise `TryAgainLater` if that may pass later.
 
-        What cannot be deleted at all is a finding: the job is finished, and the file lapses by itself.
+        What cannot be deleted at all is a finding: the job is finished, and the files lapse by themselves.
         """
         try:
             deployment = (await self.catalog.current()).deployment(chunk.deployment)
             stored = await self.chunks.load(chunk.job_id, chunk.n)
             await self.clear(stored, self.providers.batch(deployment))
-        except (Rejected, NotFound) as hopeless:
-            await self.notice.step_failing(job, f"clear-{chunk.n}", hopeless, self.clock.now())
+        except (Rejected, NotFound) as error:
+            step = f"deleting the files of chunk {chunk.n}"
+            await self.notice.step_failing(job.id, job.tenant, step, error, self.clock.now())
 
-    async def _alarm(self, tenant: TenantId, job_id: JobId, unbalanced: PosternError) -> None:
+    async def _alarm(self, tenant: TenantId, job_id: JobId, unbalanced: Unbalanced) -> None:
         await self.notice(
             Finding(
                 kind=FindingKind.UNBALANCED,

@@ -1,5 +1,6 @@
 """What the door remembers: replies to idempotent calls, and uploads."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -13,6 +14,8 @@ REPLIES: Final = "idempotency"
 UPLOADS: Final = "uploads"
 REPLY: Final = "reply/1"
 UPLOAD: Final = "upload/1"
+# As `MakeUpload` makes them.
+_UPLOAD_ID: Final = re.compile(r"upload_[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,9 @@ class Uploads:
         await self._tables.insert(UPLOADS, tenant, upload.id, _upload_to(upload))
 
     async def find(self, tenant: TenantId, upload_id: str) -> Stored[Upload] | None:
+        """Any text may be asked for: what cannot be an id is simply not there."""
+        if not _UPLOAD_ID.fullmatch(upload_id):
+            return None
         entity = await self._tables.get(UPLOADS, tenant, upload_id)
         return Stored(_upload_from(upload_id, entity.fields), entity) if entity else None
 

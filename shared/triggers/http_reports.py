@@ -9,6 +9,7 @@ from azurefunctions.extensions.http.fastapi import Request, Response
 from shared.domain.errors import NotFound
 from shared.domain.ids import TenantId
 from shared.triggers.edge import Call, answer, json_response
+from shared.wire.openapi.document import openapi_document
 from shared.wire.problems import InputErrors, NotAvailable, invalid
 from shared.wire.usage_views import usage_report_csv, usage_report_json
 from shared.wire.views import alias_json, finding_json, page_json
@@ -32,7 +33,8 @@ async def list_findings(req: Request) -> Response:
         if call.tenant.admin:
             owners.append(None)
         found = [f for owner in owners async for f in call.app.findings.of(owner)]
-        newest = sorted(found, key=lambda f: f.found_at, reverse=True)
+        limit = call.number("limit", default=200, most=1000)
+        newest = sorted(found, key=lambda f: f.found_at, reverse=True)[:limit]
         return json_response(page_json([finding_json(f) for f in newest], next_cursor=None))
 
     return await answer(req, findings)
@@ -46,6 +48,14 @@ async def list_aliases(req: Request) -> Response:
         return json_response(page_json(data, next_cursor=None))
 
     return await answer(req, aliases)
+
+
+@blueprint.route(route="v1/openapi.json", methods=["GET"])
+async def openapi(req: Request) -> Response:
+    async def document(call: Call) -> Response:
+        return json_response(openapi_document())
+
+    return await answer(req, document)
 
 
 @blueprint.route(route="console", methods=["GET"])

@@ -1,7 +1,7 @@
 """The promises of `shared.ports.providers.BatchProvider`, asked of every provider."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -33,13 +33,13 @@ class StoppedClock:
 class Service:
     """A provider, and a hand on the service behind it.
 
-    `finish` lets a batch run to its end; `side_door` creates one that does not carry any key of ours.
-    `start` is the service's time before the first call.
+    No batch ends by itself: `finish` lets one run to its end and waits for that. `side_door` creates one that
+    carries no key of ours. `start` is the service's time before the first call.
     """
 
     provider: BatchProvider
-    finish: Callable[[BatchId], None]
-    side_door: Callable[[FileId], BatchId]
+    finish: Callable[[BatchId], Awaitable[None]]
+    side_door: Callable[[FileId], Awaitable[BatchId]]
     start: datetime
 
 
@@ -49,10 +49,13 @@ async def memory_service() -> AsyncIterator[Service]:
     provider = MemoryProvider(clock=clock, read_row=read_row)
     provider.habits.stuck = True
 
-    def finish(batch: BatchId) -> None:
+    async def finish(batch: BatchId) -> None:
         provider.habits.stuck = False
 
-    yield Service(provider=provider, finish=finish, side_door=provider.open_side_door, start=clock.time)
+    async def side_door(file: FileId) -> BatchId:
+        return provider.open_side_door(file)
+
+    yield Service(provider=provider, finish=finish, side_door=side_door, start=clock.time)
 
 
 @asynccontextmanager
@@ -68,13 +71,16 @@ async def azure_service() -> AsyncIterator[Service]:
             key_setting="KEY",
         )
         registry = ProviderRegistry(Connection(clock=clock, key=lambda name: "secret"))
+
+        async def finish(batch: BatchId) -> None:
+            stub.finish(batch)
+
+        async def side_door(file: FileId) -> BatchId:
+            return BatchId(stub.add_batch(input_file_id=file)["id"])
+
         try:
-            yield Service(
-                provider=registry.batch(deployment),
-                finish=stub.finish,
-                side_door=lambda file: BatchId(stub.add_batch(input_file_id=file)["id"]),
-                start=clock.time,
-            )
+            provider = registry.batch(deployment)
+            yield Service(provider=provider, finish=finish, side_door=side_door, start=clock.time)
         finally:
             await registry.close()
 
@@ -186,7 +192,7 @@ async def test_a_running_batch_has_no_end(service: Service) -> None:
 async def test_a_completed_batch_answers_every_request_under_its_key(service: Service) -> None:
     file = await stage(service.provider, "one", "two", "three")
     batch = await service.provider.create(KEY, file, Endpoint.CHAT)
-    service.finish(batch.id)
+    await service.finish(batch.id)
 
     ended = await service.provider.retrieve(batch.id)
 
@@ -206,7 +212,7 @@ async def test_a_completed_batch_answers_every_request_under_its_key(service: Se
 
 async def test_results_stay_for_days(service: Service) -> None:
     batch = await service.provider.create(KEY, await stage(service.provider), Endpoint.CHAT)
-    service.finish(batch.id)
+    await service.finish(batch.id)
     ended = await service.provider.retrieve(batch.id)
 
     assert ended.output_file is not None
@@ -225,7 +231,7 @@ async def test_cancelling_is_asked_for_and_may_be_repeated(service: Service) -> 
 
 async def test_cancelling_a_batch_that_has_ended_is_no_error(service: Service) -> None:
     batch = await service.provider.create(KEY, await stage(service.provider), Endpoint.CHAT)
-    service.finish(batch.id)
+    await service.finish(batch.id)
 
     await service.provider.cancel(batch.id)
 
@@ -257,7 +263,7 @@ async def test_what_never_existed_is_not_found(service: Service) -> None:
 async def test_all_batches_of_the_account_are_listed_and_a_side_door_has_no_key(service: Service) -> None:
     file = await stage(service.provider)
     first = await service.provider.create(KEY, file, Endpoint.CHAT)
-    alien = service.side_door(file)
+    alien = await service.side_door(file)
 
     listed = [(batch.id, batch.key) async for batch in service.provider.batches(since=service.start)]
 

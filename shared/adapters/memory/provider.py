@@ -82,8 +82,8 @@ class _Batch:
 class MemoryProvider:
     """`read_row` is a dialect's reader of OpenAI-shaped lines: adapters do not know each other.
 
-    `habits` may be changed at any time; `courses` are taken one a batch, in order of creation. An error
-    in `faults[verb]` is raised by the next call of that verb, before it has any effect.
+    `habits` may be changed at any time; `courses` are taken one a batch, in order of creation. The next
+    `lost_create_answers` creates have their effect and no answer. `created` are the keys in that order.
     """
 
     def __init__(
@@ -91,10 +91,10 @@ class MemoryProvider:
     ) -> None:
         self.habits = Habits()
         self.courses: deque[Course] = deque()
-        self.faults: dict[str, deque[PosternError]] = {}
         self.lost_create_answers = 0
         self.created: list[ChunkKey] = []
         self.calls: list[str] = []
+        self._faults: dict[str, deque[PosternError]] = {}
         self._clock = clock
         self._read_row = read_row
         self._limits = limits or Limits(requests=100_000, bytes=200_000_000, line_bytes=200_000_000)
@@ -186,14 +186,18 @@ class MemoryProvider:
             if batch.created_at >= since:
                 yield self._view(batch)
 
+    def fail(self, verb: str, *errors: PosternError) -> None:
+        """Raise these from the next calls of that verb, one each, before it has any effect."""
+        self._faults.setdefault(verb, deque()).extend(errors)
+
     def open_side_door(self, file: FileId) -> BatchId:
         """A batch that somebody else created on the same deployment."""
         return self._new_batch(None, file, Endpoint.CHAT).id
 
     def _fault(self, verb: str) -> None:
         self.calls.append(verb)
-        if self.faults.get(verb):
-            raise self.faults[verb].popleft()
+        if self._faults.get(verb):
+            raise self._faults[verb].popleft()
 
     def _stored(self, content: bytes, *, kept: timedelta, pending_reads: int = 0) -> StagedFile:
         file = FileId(f"file-{next(self._numbers)}")

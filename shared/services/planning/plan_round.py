@@ -15,7 +15,7 @@ import msgspec
 
 from shared.domain.catalog import Catalog
 from shared.domain.chunks import Chunk
-from shared.domain.errors import Conflict, GiveUp, NotFound, PosternError, Superseded, TryAgainLater
+from shared.domain.errors import Conflict, PosternError, Superseded, TryAgainLater
 from shared.domain.ids import JobId, TenantId
 from shared.domain.jobs import Job, JobEvent, Plan, event_of_progress
 from shared.domain.outcomes import Outcome, Tally
@@ -73,8 +73,9 @@ class PlanRound:
                 answer = Round(wait=self.policy.hiccup)
             except Superseded:
                 raise
-            except (GiveUp, NotFound) as hopeless:
-                answer = await self._hopeless(tenant, job_id, hopeless)
+            except PosternError as error:
+                await self.notice.step_failing(job_id, tenant, "planning", error, self.clock.now())
+                answer = Round(wait=self.policy.poll)
         await self.heart.beat(job_id, run, next_in=answer.wait or timedelta(0))
         return answer
 
@@ -93,12 +94,6 @@ class PlanRound:
             chunks = await self._chunks(job)
         await self._show(job, chunks)
         return Round(chunks=[c.n for c in chunks if not c.is_done])
-
-    async def _hopeless(self, tenant: TenantId, job_id: JobId, why: PosternError) -> Round:
-        """Somebody must mend something: an alias taken from the catalogue, a file that is gone."""
-        job = (await self.jobs.load(tenant, job_id)).value
-        await self.notice.step_failing(job, "plan", why, self.clock.now())
-        return Round(wait=self.policy.poll)
 
     async def _show(self, job: Job, chunks: list[Chunk]) -> None:
         event = event_of_progress(chunks)

@@ -1,6 +1,5 @@
 """Copying what the provider wrote, and deleting it there only afterwards."""
 
-from collections import deque
 from datetime import timedelta
 
 import pytest
@@ -16,7 +15,7 @@ from tests.support.world import World, a_body
 
 
 async def an_ended_chunk(world: World, *, downloads_fail: int = 1) -> Job:
-    world.provider.faults["download"] = deque([TryAgainLater("503")] * downloads_fail)
+    world.provider.fail("download", *[TryAgainLater("503")] * downloads_fail)
     job = await world.planned(a_body(["one", "two [filtered]"]))
     await world.advance(job)
     assert (await world.chunk(job)).state is ChunkState.ENDED
@@ -109,7 +108,7 @@ async def test_the_moment_of_booking_is_fixed_at_collection_midnight_or_not() ->
 async def test_files_that_cannot_be_deleted_now_hold_nothing_up_and_go_later(fault: TryAgainLater) -> None:
     world = World()
     job = await an_ended_chunk(world)
-    world.provider.faults["delete_file"] = deque([fault])
+    world.provider.fail("delete_file", fault)
 
     assert await world.advance(job) is None
     assert (await world.chunk(job)).state is ChunkState.SETTLED
@@ -122,7 +121,7 @@ async def test_files_that_cannot_be_deleted_now_hold_nothing_up_and_go_later(fau
 
 async def test_files_are_deleted_before_a_finished_job_is_left_alone() -> None:
     world = World()
-    world.provider.faults["delete_file"] = deque([TryAgainLater("503")] * 4)
+    world.provider.fail("delete_file", *[TryAgainLater("503")] * 4)
     job = await world.submit(a_body(["one"]))
 
     await world.run()
@@ -134,7 +133,7 @@ async def test_files_are_deleted_before_a_finished_job_is_left_alone() -> None:
 
 async def test_a_provider_that_refuses_to_delete_does_not_keep_the_job_busy_for_ever() -> None:
     world = World()
-    world.provider.faults["delete_file"] = deque([Rejected("400", code="no")] * 1000)
+    world.provider.fail("delete_file", *[Rejected("400", code="no")] * 1000)
     job = await world.submit(a_body(["one"]))
 
     await world.pass_time(hours=2)

@@ -1,6 +1,5 @@
 """Asking the provider how a batch is doing."""
 
-from collections import deque
 from datetime import timedelta
 
 import pytest
@@ -53,7 +52,7 @@ async def test_an_unchanged_batch_changes_no_record() -> None:
 async def test_a_batch_that_cannot_be_found_for_a_moment_is_asked_about_again() -> None:
     world = World()
     job = await a_running_job(world)
-    world.provider.faults["retrieve"] = deque([NotFound("404")] * 3)
+    world.provider.fail("retrieve", *[NotFound("404")] * 3)
 
     waits = [await world.advance(job) for _ in range(3)]
 
@@ -65,7 +64,7 @@ async def test_a_batch_that_cannot_be_found_for_a_moment_is_asked_about_again() 
 async def test_a_batch_that_stays_unknown_is_a_finding_and_never_bought_again() -> None:
     world = World()
     job = await a_running_job(world)
-    world.provider.faults["retrieve"] = deque([NotFound("404")] * 30)
+    world.provider.fail("retrieve", *[NotFound("404")] * 30)
 
     for _ in range(30):
         await world.advance(job)
@@ -97,7 +96,7 @@ async def test_an_unknown_state_is_polled_on_and_found_once() -> None:
 async def test_a_fault_while_polling_is_waited_out(fault: TryAgainLater, wait: int) -> None:
     world = World()
     job = await a_running_job(world)
-    world.provider.faults["retrieve"] = deque([fault])
+    world.provider.fail("retrieve", fault)
 
     assert await world.advance(job) == wait
     assert await world.advance(job) == POLL
@@ -112,7 +111,7 @@ async def test_a_late_job_is_polled_more_slowly_until_somebody_cancels_it() -> N
     assert await world.advance(job, run=2) == 4 * POLL
 
     await world.cancel(job)
-    world.provider.faults["cancel"] = deque([TryAgainLater("503")])
+    world.provider.fail("cancel", TryAgainLater("503"))
     assert await world.advance(job, run=2) == 30
     assert await world.advance(job, run=2) == POLL
 
@@ -122,7 +121,7 @@ async def test_a_batch_ends_with_what_the_provider_says_of_it() -> None:
     world.provider.courses.append(Course(end=BatchEnd.EXPIRED, done=1))
     job = await a_running_job(world)
     world.clock.advance(timedelta(days=10))
-    world.provider.faults["download"] = deque([TryAgainLater("503")])
+    world.provider.fail("download", TryAgainLater("503"))
 
     await world.advance(job)
 

@@ -1,6 +1,6 @@
 """What a collected chunk makes of its requests: one outcome each, and every token accounted for."""
 
-from collections import Counter, deque
+from collections import Counter
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -232,7 +232,7 @@ async def test_a_readable_row_after_a_garbled_one_counts(attempts: int) -> None:
 async def test_a_readable_row_after_a_garbled_one_counts_while_cancelling_too() -> None:
     world = World()
     with_fates(world, marked=Fate.MENDED)
-    world.provider.faults["download"] = deque([TryAgainLater("503")])
+    world.provider.fail("download", TryAgainLater("503"))
     job = await world.submit(a_body(texts(3, marked=1)))
     await world.engine.settle(world.app)
     await world.cancel(job)
@@ -252,7 +252,7 @@ async def test_tokens_of_a_row_nobody_can_read_are_counted_as_unattributed() -> 
     assert totals is not None
     assert totals.unattributed.output > 0
     assert totals.spend.amount > 0
-    assert [r["usage"] for r in await world.results(job)][0] is None
+    assert (await world.results(job))[0]["usage"] is None
     await assert_every_token_is_accounted_for(world, job)
 
 

@@ -1,6 +1,5 @@
 """Bringing a chunk to the provider: once, whatever happens on the way."""
 
-from collections import deque
 from datetime import timedelta
 
 import pytest
@@ -33,7 +32,7 @@ async def a_planned_job(world: World, texts: int = 1) -> Job:
 
 
 def faults(world: World, verb: str, *errors: PosternError) -> None:
-    world.provider.faults[verb] = deque(errors)
+    world.provider.fail(verb, *errors)
 
 
 async def test_a_chunk_is_staged_looked_up_created_and_put_on_record() -> None:
@@ -107,7 +106,7 @@ async def test_a_create_that_never_arrived_is_repeated_only_when_its_lease_is_ov
     world = World()
     job = await a_planned_job(world)
     faults(world, "create", *[Unknowable("no answer")] * 5)
-    tried: list[int] = []
+    tried: list[object] = []
 
     for second in range(0, 1000, 10):
         await world.advance(job)
@@ -180,11 +179,8 @@ async def deferred(world: World, job: Job) -> tuple[float | None, Chunk]:
 async def test_without_room_a_chunk_waits_ever_longer_and_the_job_never_fails(form: str) -> None:
     world = World()
     job = await world.submit(a_body(["text"]))
-    full = (
-        REFUSED_AT_THE_DOOR
-        if form == "refused at once"
-        else Course(end=BatchEnd.FAILED, code="token_limit_exceeded")
-    )
+    failed = Course(end=BatchEnd.FAILED, code="token_limit_exceeded")
+    full = REFUSED_AT_THE_DOOR if form == "refused at once" else failed
     world.provider.courses.extend([full] * 8)
     seen = set()
     due = []

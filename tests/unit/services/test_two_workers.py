@@ -1,7 +1,7 @@
 """Two workers on the same step, in every order: activities run at least once, and nobody may pay twice."""
 
 import random
-from collections import Counter, deque
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -85,7 +85,7 @@ async def test_a_lost_answer_between_two_workers_leaves_one_batch(seed: int) -> 
 @pytest.mark.parametrize("seed", range(10))
 async def test_a_create_that_never_arrived_is_repeated_by_one_of_two_workers(seed: int) -> None:
     world, job = await a_world()
-    world.provider.faults["create"] = deque([Unknowable("no answer")] * 2)
+    world.provider.fail("create", *[Unknowable("no answer")] * 2)
 
     for again in range(12):
         await race(world, at_random(seed + 100 * again), advance(job), advance(job))
@@ -180,7 +180,7 @@ async def test_a_cancel_between_two_settlers_leaves_every_input_one_outcome(scri
     job = await world.planned(a_body(["one", "two [missing]", "three"]))
     await world.advance(job)
     world.clock.advance(timedelta(hours=2))
-    world.provider.faults["download"] = deque([TryAgainLater("503")])
+    world.provider.fail("download", TryAgainLater("503"))
     await world.advance(job)
 
     async def cancel_and_advance(app: App) -> object:
