@@ -404,6 +404,6 @@ async def test_without_a_price_requests_are_unpriced_and_one_finding_says_so(
     job = await run(world, a_body(["a", "b"]))
 
     assert job.totals is not None
-    assert (job.totals.spend.unpriced, job.totals.spend.amount) == (2, 0)
+    assert (job.totals.spend.unpriced, job.totals.spend.amount) == (2, Decimal(0))
     assert [r["cost"]["amount"] for r in await world.results(job)] == [None, None]
     assert [f.kind.value for f in await world.findings(None)] == ["unpriced_model"]
