@@ -58,9 +58,11 @@ from shared.services.documents.postpone import Postpone
 from shared.services.documents.process_document import ProcessDocument
 from shared.services.documents.publish_result import PublishResult
 from shared.services.documents.send_claim import SendClaim
+from shared.services.documents.take_storage_events import TakeStorageEvents
 from shared.services.door.accept_job import AcceptJob
 from shared.services.door.check_job import CheckJob
 from shared.services.door.once import Once
+from shared.services.door.take_upload import TakeUpload
 from shared.services.erase_job import EraseJob
 from shared.services.finish_job import FinishJob
 from shared.services.heart import Heart
@@ -90,6 +92,7 @@ from shared.stores.runs import Runs
 log = logging.getLogger(__name__)
 
 DOCUMENTS_QUEUE = "documents"
+STORAGE_EVENTS_QUEUE = "storage-events"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +138,7 @@ class App:
     sweep: Sweep
     claim_document: ClaimDocument
     process_document: ProcessDocument
+    take_storage_events: TakeStorageEvents
 
 
 def build(parts: Parts) -> App:
@@ -169,7 +173,7 @@ def build(parts: Parts) -> App:
         ),
         report_usage=ReportUsage(ledger=stores.ledger),
         findings=stores.findings,
-        plan_round=_plan_round(parts, stores, heart),
+        plan_round=_plan_round(parts, stores, heart, notice),
         advance_chunk=_advance_chunk(parts, stores, heart, notice, collect, clear),
         finish_job=FinishJob(
             jobs=stores.jobs,
@@ -207,6 +211,7 @@ def build(parts: Parts) -> App:
         ),
         claim_document=documents.claim,
         process_document=documents.process,
+        take_storage_events=TakeStorageEvents(claim=documents.claim, notice=notice, clock=parts.clock),
     )
 
 
@@ -285,7 +290,9 @@ def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
     return AcceptJob(
         jobs=stores.jobs,
         pulses=stores.pulses,
-        uploads=stores.uploads,
+        take_upload=TakeUpload(
+            uploads=stores.uploads, jobs=stores.jobs, blobs=parts.blobs, clock=parts.clock
+        ),
         blobs=parts.blobs,
         catalog=parts.catalog,
         check=CheckJob(
@@ -296,7 +303,7 @@ def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
     )
 
 
-def _plan_round(parts: Parts, stores: _Stores, heart: Heart) -> PlanRound:
+def _plan_round(parts: Parts, stores: _Stores, heart: Heart, notice: Notice) -> PlanRound:
     return PlanRound(
         jobs=stores.jobs,
         chunks=stores.chunks,
@@ -304,6 +311,8 @@ def _plan_round(parts: Parts, stores: _Stores, heart: Heart) -> PlanRound:
         catalog=parts.catalog,
         providers=parts.providers,
         heart=heart,
+        clock=parts.clock,
+        notice=notice,
         policy=parts.policy,
         first=PlanFirstRound(
             blobs=parts.blobs,

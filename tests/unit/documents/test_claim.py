@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from datetime import timedelta
+from functools import partial
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ from shared.domain.documents import DocumentStatus
 from shared.domain.outcomes import Outcome
 from shared.services.documents.claim_document import Claimed
 from tests.support.dropping import DocumentWorld
-from tests.support.power import Mains, PowerCut, on
+from tests.support.power import Mains, PowerCut, powered
 
 
 @pytest.fixture
@@ -237,7 +238,7 @@ async def test_power_may_fail_between_any_two_effects_of_a_claim(content: bytes)
         mains = Mains(cut_after=number) if after else Mains(cut_before=number)
         place = await world.drop("support/notes/a.txt", content)
         try:
-            await world.power_up(on(mains)).claim_document(place)
+            await world.power_up(partial(powered, mains=mains)).claim_document(place)
         except PowerCut:
             pass
         else:

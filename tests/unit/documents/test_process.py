@@ -4,6 +4,7 @@ import asyncio
 import itertools
 from collections import deque
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from shared.domain.extraction import ExtractionLimits, Unreadable, UnreadableRea
 from shared.ports.queue import Message
 from shared.stores.notices import Outbox
 from tests.support.dropping import DocumentWorld
-from tests.support.power import Mains, PowerCut, on
+from tests.support.power import Mains, PowerCut, powered
 
 NOTE = "support/notes/a.txt"
 
@@ -374,7 +375,9 @@ async def test_a_worker_that_dies_is_replaced_when_its_lease_has_run_out(world: 
     delivery = world.queue.receive()
     assert delivery is not None
     with pytest.raises(PowerCut):
-        await world.power_up(on(Mains(cut_before=2))).process_document(delivery.message.body)
+        await world.power_up(partial(powered, mains=Mains(cut_before=2))).process_document(
+            delivery.message.body
+        )
     assert (await world.one()).status is DocumentStatus.PROCESSING
 
     await world.deliver()
@@ -391,7 +394,7 @@ async def test_power_may_fail_between_any_two_effects_of_processing() -> None:
         delivery = world.queue.receive()
         assert delivery is not None
         try:
-            await world.power_up(on(mains)).process_document(delivery.message.body)
+            await world.power_up(partial(powered, mains=mains)).process_document(delivery.message.body)
         except PowerCut:
             await check_recovery(world)
         else:
@@ -426,7 +429,9 @@ async def test_an_answer_that_was_stored_is_never_asked_for_again() -> None:
         delivery = world.queue.receive()
         assert delivery is not None
         try:
-            await world.power_up(on(Mains(cut_after=number))).process_document(delivery.message.body)
+            await world.power_up(partial(powered, mains=Mains(cut_after=number))).process_document(
+                delivery.message.body
+            )
         except PowerCut:
             await world.deliver()
             assert len(world.model.asked) == 1, f"cut after {number}"
