@@ -12,7 +12,8 @@ from shared.domain.waits import Backoff
 
 # A call of two thousand tokens that takes six seconds: one place for each twenty thousand tokens a minute.
 _TOKENS_A_PLACE: Final = 20_000
-_MOST_PLACES: Final = 64
+# A process that takes many more messages than it has places for can pass on what is not their turn.
+_MOST_PLACES: Final = 16
 # For a deployment whose tokens per minute nobody has told us.
 _UNTOLD_PLACES: Final = 8
 

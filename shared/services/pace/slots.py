@@ -20,7 +20,7 @@ from shared.services.pace.waiting import stirred
 _FIRST_GUESS: Final = timedelta(seconds=5)
 _WEIGHT_OF_NEWS: Final = 0.2
 # Work is called back a little faster than it is done, so that no slot stays empty.
-_EAGER: Final = 1.25
+_EAGER: Final = 1.5
 _SOONEST: Final = timedelta(seconds=1)
 _LOOK: Final = timedelta(seconds=1)
 # Multiples of it fall evenly into any interval.
@@ -52,7 +52,7 @@ class _Waiter:
 class Slots:
     """One a deployment and process. `size` may change from moment to moment.
 
-    A tenant that is alone may hold them all; beside them a quarter is kept for whoever comes, so that nobody
+    A tenant that is alone may hold them all; beside them half as many are kept for whoever comes, so that nobody
     waits for another tenant's work to end before its own begins.
     """
 
@@ -68,9 +68,13 @@ class Slots:
 
     @asynccontextmanager
     async def slot(self, tenant: Tenant) -> AsyncIterator[None]:
-        """Hold one. Raise `Deferred` at once beyond the tenant's share, else after a short wait."""
+        """Hold one.
+
+        Beyond the tenant's share as many may wait for a moment, so that no slot stays empty; whatever comes
+        on top raises `Deferred` at once, and so does who has waited too long.
+        """
         presence = self._see(tenant)
-        if presence.asks_for >= self.share(tenant.id):
+        if presence.asks_for >= 2 * self.share(tenant.id):
             raise self._put_off(presence)
         await self._enter(presence)
         begun = self._clock.now()
@@ -158,7 +162,7 @@ class Slots:
 
     def _is_full(self) -> bool:
         size = self._size()
-        return sum(present.held for present in self._present.values()) >= size + max(size // 4, 1)
+        return sum(present.held for present in self._present.values()) >= size + max(size // 2, 1)
 
     def _put_off(self, presence: _Presence) -> Deferred:
         """As many an hour as the tenant's slots get through, one after the other."""

@@ -40,10 +40,10 @@ def holding(slots: Slots, tenant: Tenant, number: int, seconds: float = 100) -> 
     return [asyncio.create_task(hold(slots, tenant, seconds)) for _ in range(number)]
 
 
-def test_a_tenant_that_is_alone_may_hold_all_and_more_is_put_off_at_once() -> None:
+def test_beyond_its_share_as_many_may_wait_and_more_is_put_off_at_once() -> None:
     async def play() -> None:
         slots = some_slots(4)
-        await started(*holding(slots, SUPPORT, 4))
+        await started(*holding(slots, SUPPORT, 8))
         before = VirtualClock().now()
 
         with pytest.raises(Deferred) as deferred:
@@ -78,9 +78,8 @@ def test_a_newcomers_next_documents_get_the_slots_that_come_free() -> None:
 
         assert slots.held(RETAIL.id) == 2
         await started(*works)
-        await started(*holding(slots, SUPPORT, 2))
-        with pytest.raises(Deferred):
-            await hold(slots, SUPPORT, 1)
+        await started(*holding(slots, SUPPORT, 4))
+        assert slots.held(SUPPORT.id) == 2
 
     run(play())
 
@@ -101,13 +100,11 @@ def test_a_tenant_that_has_not_been_seen_for_a_while_keeps_no_share() -> None:
     async def play() -> None:
         slots = some_slots(4)
         await hold(slots, RETAIL, 1)
-        await started(*holding(slots, SUPPORT, 2))
-        with pytest.raises(Deferred):
-            await hold(slots, SUPPORT, 1)
+        await started(*holding(slots, SUPPORT, 4))
+        assert slots.held(SUPPORT.id) == 2
 
-        await asyncio.sleep(10)
+        await asyncio.sleep(9.95)
 
-        await started(*holding(slots, SUPPORT, 2))
         assert slots.held(SUPPORT.id) == 4
 
     run(play())
@@ -116,7 +113,7 @@ def test_a_tenant_that_has_not_been_seen_for_a_while_keeps_no_share() -> None:
 def test_what_is_put_off_comes_back_one_after_the_other() -> None:
     async def play() -> None:
         slots = some_slots(4)
-        await started(*holding(slots, SUPPORT, 4))
+        await started(*holding(slots, SUPPORT, 8))
         delays = []
         for _ in range(60):
             with pytest.raises(Deferred) as deferred:
@@ -124,7 +121,7 @@ def test_what_is_put_off_comes_back_one_after_the_other() -> None:
             delays.append(deferred.value.retry_after)
 
         assert delays == sorted(delays)
-        assert timedelta(seconds=50) < delays[-1] < timedelta(seconds=70)
+        assert timedelta(seconds=45) < delays[-1] < timedelta(seconds=55)
 
     run(play())
 
@@ -132,7 +129,7 @@ def test_what_is_put_off_comes_back_one_after_the_other() -> None:
 def test_no_delay_is_longer_than_the_longest_and_those_are_spread() -> None:
     async def play() -> None:
         slots = some_slots(1, Pacing(longest_delay=20 * SECOND))
-        await started(*holding(slots, SUPPORT, 1))
+        await started(*holding(slots, SUPPORT, 2))
         delays = []
         for _ in range(100):
             with pytest.raises(Deferred) as deferred:
@@ -145,10 +142,10 @@ def test_no_delay_is_longer_than_the_longest_and_those_are_spread() -> None:
     run(play())
 
 
-def test_a_wait_within_the_share_ends_in_time() -> None:
+def test_a_wait_ends_in_time() -> None:
     async def play() -> None:
         slots = some_slots(4)
-        await started(*holding(slots, SUPPORT, 4, seconds=100), *holding(slots, RETAIL, 1, seconds=100))
+        await started(*holding(slots, SUPPORT, 4, seconds=100), *holding(slots, RETAIL, 2, seconds=100))
         before = VirtualClock().now()
 
         with pytest.raises(Deferred):
@@ -162,7 +159,7 @@ def test_a_wait_within_the_share_ends_in_time() -> None:
 def test_a_cancelled_wait_leaves_no_trace() -> None:
     async def play() -> None:
         slots = some_slots(4)
-        await started(*holding(slots, SUPPORT, 4, seconds=5), *holding(slots, RETAIL, 1, seconds=5))
+        await started(*holding(slots, SUPPORT, 4, seconds=5), *holding(slots, RETAIL, 2, seconds=5))
         waiting = holding(slots, RETAIL, 1)[0]
         await asyncio.sleep(1)
 
@@ -181,7 +178,7 @@ class Backlog:
     """A queue's messages of several tenants, with a host that works on so many at once, and puts off."""
 
     slots: Slots
-    host: int = 32
+    host: int = 64
     takes: float = 2.0
     queue: list[tuple[float, int, Tenant]] = field(default_factory=list)
     done: list[tuple[float, str]] = field(default_factory=list)
@@ -206,7 +203,7 @@ class Backlog:
         while True:
             due = min(self.queue, default=None)
             if due is None or due[0] > time():
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.1)
                 continue
             self.queue.remove(due)
             self.looks += 1
@@ -242,9 +239,9 @@ def test_ten_documents_behind_a_thousand_finish_as_if_alone_within_a_factor_of_t
     among_others, everything, looks = run(behind())
 
     # A host puts off a thousand messages in a few seconds; what they leave is shared.
-    assert among_others <= by_itself * 2 + 2
+    assert among_others <= by_itself * 2 + 0.5
     # Nobody's turn goes unused: a thousand documents, ten at once, two seconds each.
-    assert everything < 200 * 1.35
+    assert everything < 200 * 1.15
     # And the queue is not stirred for nothing.
     assert looks < 6000
 
@@ -264,7 +261,7 @@ def test_nobody_is_given_more_than_its_share(size: int, arrivals: list[tuple[int
 
         async def work(tenant: Tenant, seconds: float) -> None:
             async with slots.slot(tenant):
-                assert sum(slots.held(one.id) for one in tenants) <= size + max(size // 4, 1)
+                assert sum(slots.held(one.id) for one in tenants) <= size + max(size // 2, 1)
                 await asyncio.sleep(seconds)
 
         works = []

@@ -28,7 +28,7 @@ def test_a_process_gets_its_part_of_the_deployments_share() -> None:
 
 
 @pytest.mark.parametrize(
-    ("per_minute", "expected"), [(1, 1), (20_000, 1), (150_000, 8), (10**9, 64), (None, 8)]
+    ("per_minute", "expected"), [(1, 1), (20_000, 1), (150_000, 8), (10**9, 16), (None, 8)]
 )
 def test_tokens_a_minute_decide_how_many_calls_may_be_under_way(
     per_minute: int | None, expected: int
