@@ -12,16 +12,12 @@ from shared.adapters.memory.model import MemoryModel
 from shared.bootstrap import App
 from shared.domain.catalog import Alias, Catalog, Deployment, Lane, Pipeline, Tenant
 from shared.domain.documents import Document
-from shared.domain.findings import Finding
 from shared.domain.ids import AliasName, DeploymentName, TenantId
-from shared.domain.ledger import LedgerRow
 from shared.services.documents.claim_document import Claimed
 from shared.services.policy import Policy
 from shared.stores.documents import Documents
-from shared.stores.ledger import Ledger
-from shared.stores.notices import Findings
 from tests.support.streams import stream, whole
-from tests.support.world import START, World, a_catalog
+from tests.support.world import World, a_catalog
 
 STRICT = Tenant(id=TenantId("strict"), required_tags=("project",))
 MINI = Deployment(name=DeploymentName("mini"), provider="azure_openai", model="gpt-5-mini", deployment="mini")
@@ -116,11 +112,3 @@ class DocumentWorld(World):
             return None
         found: dict[str, Any] = msgspec.json.decode(await whole(self.blobs.read(place)))
         return found
-
-    async def ledger(self, tenant: str = "support") -> list[LedgerRow]:
-        until = self.clock.now() + timedelta(days=1)
-        return [row async for row in Ledger(self.tables).between(TenantId(tenant), START, until)]
-
-    async def findings(self, tenant: str | None = "support") -> list[Finding]:
-        owner = TenantId(tenant) if tenant is not None else None
-        return [finding async for finding in Findings(self.tables).of(owner)]

@@ -66,7 +66,7 @@ class AzureServiceBusQueue:
             message.body,
             message_id=message.id,
             correlation_id=message.correlation_id,
-            application_properties=dict(message.properties),
+            application_properties={name: value for name, value in message.properties.items()},  # noqa: C416
             content_type="application/json",
             scheduled_enqueue_time_utc=due,
         )

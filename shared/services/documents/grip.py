@@ -91,10 +91,10 @@ class TakeDocument:
         renewing = asyncio.create_task(self._keep_renewing(grip))
         try:
             yield grip
-        except PosternError:
+        except (TryAgainLater, Conflict):
             raise
         except Exception:
-            # A defect of ours, or the machine's: the next delivery may try at once, but not for ever.
+            # A defect of ours: the next delivery may try at once, but not for ever.
             await self._let_go(grip)
             raise
         finally:

@@ -10,11 +10,11 @@ from datetime import timedelta
 from shared.domain.answers import Answer, answered, decided
 from shared.domain.catalog import Alias, Catalog, Pipeline
 from shared.domain.documents import Document, Turn, turn_of
-from shared.domain.errors import Conflict, Deferred, NotFound, TryAgainLater
+from shared.domain.errors import Conflict, Deferred, GiveUp, NotFound, Rejected, TryAgainLater
 from shared.domain.extraction import Extraction
 from shared.domain.findings import Finding, FindingKind
 from shared.domain.outcomes import Outcome
-from shared.domain.rows import Judgement
+from shared.domain.rows import MAX_MESSAGE, Judgement
 from shared.domain.tasks import TaskOrder
 from shared.ports.blobs import Blobs
 from shared.ports.catalog import CatalogSource
@@ -165,7 +165,14 @@ class ProcessDocument:
             await self.book.lost(grip.document)
         asked_at = self.clock.now()
         document = await grip.amend(lambda d: replace(d, attempts=d.attempts + 1, asked_at=asked_at))
-        result = await self.run_task(replace(order, text=text.text))
+        try:
+            result = await self.run_task(replace(order, text=text.text))
+        except GiveUp as never:
+            # Nothing was asked: the catalogue wants something that cannot be done.
+            code = never.code if isinstance(never, Rejected) else "invalid_request"
+            return decided(
+                _failed(code, str(never)[:MAX_MESSAGE]), self.clock.now(), tries=document.attempts - 1
+            )
         answer = answered(result, text, attempt=document.attempts, now=self.clock.now())
         await self._store(document, answer)
         return answer
