@@ -52,11 +52,14 @@ from shared.services.check_health import CheckHealth
 from shared.services.clear_chunk import ClearChunk
 from shared.services.collect_chunk import CollectChunk
 from shared.services.documents.claim_document import ClaimDocument
+from shared.services.documents.erase_document import EraseDocument
 from shared.services.documents.finish_document import BookDocument, FinishDocument
 from shared.services.documents.grip import TakeDocument
 from shared.services.documents.postpone import Postpone
 from shared.services.documents.process_document import ProcessDocument
 from shared.services.documents.publish_result import PublishResult
+from shared.services.documents.read_documents import ReadDocuments
+from shared.services.documents.retry_document import RetryDocument
 from shared.services.documents.send_claim import SendClaim
 from shared.services.documents.take_storage_events import TakeStorageEvents
 from shared.services.door.accept_job import AcceptJob
@@ -139,6 +142,9 @@ class App:
     claim_document: ClaimDocument
     process_document: ProcessDocument
     take_storage_events: TakeStorageEvents
+    read_documents: ReadDocuments
+    retry_document: RetryDocument
+    erase_document: EraseDocument
 
 
 def build(parts: Parts) -> App:
@@ -212,6 +218,18 @@ def build(parts: Parts) -> App:
         claim_document=documents.claim,
         process_document=documents.process,
         take_storage_events=TakeStorageEvents(claim=documents.claim, notice=notice, clock=parts.clock),
+        read_documents=ReadDocuments(documents=stores.documents),
+        retry_document=RetryDocument(
+            documents=stores.documents,
+            open=stores.open_documents,
+            gathering=stores.gathering,
+            catalog=parts.catalog,
+            clock=parts.clock,
+            send=documents.send,
+        ),
+        erase_document=EraseDocument(
+            documents=stores.documents, paths=stores.paths, blobs=parts.blobs, clock=parts.clock
+        ),
     )
 
 
