@@ -61,6 +61,8 @@ from shared.services.documents.publish_result import PublishResult
 from shared.services.documents.read_documents import ReadDocuments
 from shared.services.documents.retry_document import RetryDocument
 from shared.services.documents.send_claim import SendClaim
+from shared.services.documents.sweep_drop_zone import SweepDropZone
+from shared.services.documents.sweep_open_documents import SweepOpenDocuments
 from shared.services.documents.take_storage_events import TakeStorageEvents
 from shared.services.door.accept_job import AcceptJob
 from shared.services.door.check_job import CheckJob
@@ -84,6 +86,7 @@ from shared.services.sweep import Sweep
 from shared.services.sweep_providers import SweepProviders
 from shared.services.tasks.run_task import RunTask
 from shared.settings import BlobAddress, Settings
+from shared.stores.cursors import Cursors
 from shared.stores.documents import Documents, Gathering, OpenDocuments, Paths
 from shared.stores.door import Replies, Uploads
 from shared.stores.jobs import Chunks, Jobs
@@ -214,6 +217,8 @@ def build(parts: Parts) -> App:
                 notice=notice,
                 clock=parts.clock,
             ),
+            sweep_open_documents=documents.sweep_open,
+            sweep_drop_zone=documents.sweep_drop_zone,
         ),
         claim_document=documents.claim,
         process_document=documents.process,
@@ -248,6 +253,7 @@ class _Stores:
         self.paths = Paths(tables)
         self.open_documents = OpenDocuments(tables)
         self.gathering = Gathering(tables)
+        self.cursors = Cursors(tables)
 
 
 class DocumentLane:
@@ -301,6 +307,27 @@ class DocumentLane:
             book=book,
             postpone=self.postpone,
             notice=notice,
+        )
+        self.sweep_open = SweepOpenDocuments(
+            documents=stores.documents,
+            open=stores.open_documents,
+            queue=parts.queue,
+            send=self.send,
+            finish=self.finish,
+            postpone=self.postpone,
+            notice=notice,
+            clock=parts.clock,
+            policy=parts.policy,
+        )
+        self.sweep_drop_zone = SweepDropZone(
+            documents=stores.documents,
+            cursors=stores.cursors,
+            blobs=parts.blobs,
+            catalog=parts.catalog,
+            claim=self.claim,
+            notice=notice,
+            clock=parts.clock,
+            policy=parts.policy,
         )
 
 

@@ -1,6 +1,7 @@
 """Retry a finished document, because somebody asks for it: the same version, under the catalogue of now."""
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from shared.domain.catalog import Lane
 from shared.domain.documents import Document, DocumentEvent
@@ -33,7 +34,7 @@ class RetryDocument:
         if not stored.value.known:
             stored = await self._hand_over(stored)
             _check_may_retry(stored.value, include)
-        again = _again(stored.value)
+        again = _again(stored.value, self.clock.now())
         await self.open.put(OpenDocument(id=again.id, owner=owner_of(again), look_at=self.clock.now()))
         if catalog.pipelines[again.pipeline].lane is Lane.HOURS:
             await self.gathering.add(again)
@@ -80,9 +81,10 @@ def _check_may_retry(document: Document, include: frozenset[Outcome]) -> None:
     )
 
 
-def _again(document: Document) -> Document:
+def _again(document: Document, now: datetime) -> Document:
     return replace(
         document.after(DocumentEvent.RETRY),
+        claimed_at=now,
         generation=document.generation + 1,
         retries=document.retries + 1,
         faults=0,
