@@ -56,11 +56,9 @@ async def erase_document(req: Request) -> Response:
 
 async def _owners(call: Call) -> Sequence[TenantId | None]:
     """Whose lists the caller sees: its own; as an operator everybody's, and that of nobody's documents."""
-    if not call.tenant.admin:
-        return [call.tenant.id]
-    if call.query("tenant") is not None:
-        return [await call.tenant_asked_for()]
-    return [*await call.tenants(), None]
+    tenants = await call.tenants_asked_for()
+    everybody = call.tenant.admin and call.query("tenant") is None
+    return [*tenants, None] if everybody else tenants
 
 
 async def _asked_for(call: Call) -> Stored[Document]:
