@@ -19,6 +19,8 @@ blueprint = df.Blueprint(http_auth_level=func.AuthLevel.ANONYMOUS)
 WINDOWS = {"24h": timedelta(hours=24), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 LONGEST = timedelta(days=366)
 MAX_GROUPS = 8
+# Days are added to a time: at the ends of the calendar that fails.
+YEARS = range(2000, 9000)
 
 
 @blueprint.route(route="v1/usage", methods=["GET"])
@@ -33,7 +35,8 @@ async def list_findings(req: Request) -> Response:
         if call.tenant.admin:
             owners.append(None)
         found = [f for owner in owners async for f in call.app.findings.of(owner)]
-        newest = sorted(found, key=lambda f: f.found_at, reverse=True)
+        limit = call.number("limit", default=200, most=1000)
+        newest = sorted(found, key=lambda f: f.found_at, reverse=True)[:limit]
         return json_response(page_json([finding_json(f) for f in newest], next_cursor=None))
 
     return await answer(req, findings)
@@ -112,9 +115,12 @@ def _instant(call: Call, name: str, default: datetime) -> datetime:
         return default
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise _no_time(name) from None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    if moment.year not in YEARS:
+        raise _no_time(name)
+    return moment
 
 
 def _no_time(name: str) -> InputErrors:

@@ -130,7 +130,8 @@ OPERATIONS: Final = (
     Operation(
         method="GET",
         path="/v1/findings",
-        summary="What the sweep found",
+        summary="What the sweep found, newest first",
+        query=(Query(name="limit", meaning="At most this many, 1 to 1000.", whole=True),),
         answers={200: "FindingPage", **_REFUSED},
     ),
     Operation(
