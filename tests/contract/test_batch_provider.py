@@ -1,9 +1,10 @@
 """The promises of `shared.ports.providers.BatchProvider`, asked of every provider."""
 
 import asyncio
+import inspect
 import json
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -90,52 +91,60 @@ async def azure_service() -> AsyncIterator[Service]:
             await registry.close()
 
 
-@asynccontextmanager
-async def simulated_service(*, api_version: str | None = None) -> AsyncIterator[Service]:
-    """The provider simulator in a process of its own. Its batches take an hour, and its clock is moved."""
-    clock = StoppedClock()
-    clock.time = datetime.now(UTC).replace(microsecond=0)  # the service counts whole seconds
+@pytest.fixture(scope="module")
+def simulator() -> Iterator[Simulator]:
+    """The provider simulator in a process of its own, for all tests of this module."""
     with tempfile.TemporaryDirectory() as folder:
-        simulator = Simulator(data=Path(folder) / "simulator")
-        await asyncio.to_thread(simulator.start)
-        simulator.rule(match={}, then={"batch": "completed", "after_seconds": 3600})
-        deployment = Deployment(
-            name=DeploymentName("mini-batch"),
-            provider="azure_openai",
-            model="gpt-5-mini",
-            deployment="gpt-5-mini-batch",
-            endpoint=f"{simulator.url}/azure",
-            api_version=api_version,
-            key_setting="KEY",
-        )
-        registry = ProviderRegistry(Connection(clock=clock, key=lambda name: "secret"))
-        provider = registry.batch(deployment)
-
-        async def finish(batch: BatchId) -> None:
-            simulator.advance(hours=2)
-            async with asyncio.timeout(20):
-                while (await provider.retrieve(batch)).state is RemoteState.RUNNING:  # noqa: ASYNC110
-                    await asyncio.sleep(0.02)
-
-        async def side_door(file: FileId) -> BatchId:
-            wanted = {
-                "input_file_id": file,
-                "endpoint": "/v1/chat/completions",
-                "completion_window": "24h",
-            }
-            async with httpx2.AsyncClient(headers={"api-key": "somebody else"}) as client:
-                made = await client.post(f"{simulator.url}/azure/openai/v1/batches", json=wanted)
-            return BatchId(made.json()["id"])
-
+        started = Simulator(data=Path(folder) / "simulator")
         try:
-            yield Service(provider=provider, finish=finish, side_door=side_door, start=clock.time)
+            started.start()
+            yield started
         finally:
-            await registry.close()
-            await asyncio.to_thread(simulator.stop)
+            started.stop()
 
 
-def dated_simulated_service() -> AbstractAsyncContextManager[Service]:
-    return simulated_service(api_version="2024-10-21")
+@asynccontextmanager
+async def simulated_service(
+    simulator: Simulator, *, api_version: str | None = None
+) -> AsyncIterator[Service]:
+    """A new time in the simulator's life: what earlier tests left behind is two days old."""
+    clock = StoppedClock()
+    simulator.send("DELETE", "rules")
+    simulator.rule(match={}, then={"batch": "completed", "after_seconds": 3600})
+    simulator.advance(days=2)
+    clock.time = datetime.fromtimestamp(int(simulator.get("clock")["now"]), UTC)
+    deployment = Deployment(
+        name=DeploymentName("mini-batch"),
+        provider="azure_openai",
+        model="gpt-5-mini",
+        deployment="gpt-5-mini-batch",
+        endpoint=f"{simulator.url}/azure",
+        api_version=api_version,
+        key_setting="KEY",
+    )
+    registry = ProviderRegistry(Connection(clock=clock, key=lambda name: "secret"))
+    provider = registry.batch(deployment)
+
+    async def finish(batch: BatchId) -> None:
+        simulator.advance(hours=2)
+        async with asyncio.timeout(20):
+            while (await provider.retrieve(batch)).state is RemoteState.RUNNING:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+
+    async def side_door(file: FileId) -> BatchId:
+        wanted = {"input_file_id": file, "endpoint": "/v1/chat/completions", "completion_window": "24h"}
+        async with httpx2.AsyncClient(headers={"api-key": "somebody else"}) as client:
+            made = await client.post(f"{simulator.url}/azure/openai/v1/batches", json=wanted)
+        return BatchId(made.json()["id"])
+
+    try:
+        yield Service(provider=provider, finish=finish, side_door=side_door, start=clock.time)
+    finally:
+        await registry.close()
+
+
+def dated_simulated_service(simulator: Simulator) -> AbstractAsyncContextManager[Service]:
+    return simulated_service(simulator, api_version="2024-10-21")
 
 
 PROVIDERS = [
@@ -150,8 +159,11 @@ KEY = ChunkKey("job_1-0-1-1")
 
 @pytest.fixture(params=PROVIDERS)
 async def service(request: pytest.FixtureRequest) -> AsyncIterator[Service]:
-    make: Callable[[], AbstractAsyncContextManager[Service]] = request.param
-    async with make() as made:
+    make: Callable[..., AbstractAsyncContextManager[Service]] = request.param
+    needed = [
+        request.getfixturevalue(name) for name in inspect.signature(make).parameters if name == "simulator"
+    ]
+    async with make(*needed) as made:
         yield made
 
 
