@@ -1,7 +1,7 @@
 """Show jobs: the record, and what its chunks add up to at this moment."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from itertools import batched
 
@@ -70,11 +70,11 @@ class ReadJob:
         raise NotFound(f"no job {job_id[:80]!r}")
 
     async def page(
-        self, tenant: TenantId, wanted: JobFilter, *, limit: int, after: str | None
+        self, tenants: Sequence[TenantId], wanted: JobFilter, *, limit: int, after: str | None
     ) -> tuple[list[SeenJob], bool]:
         """The newest `limit` jobs that match, after the one with the id `after`; whether there are more."""
         found: list[Job] = []
-        async for job in self.jobs.newest_first(tenant, after=after):
+        async for job in self.jobs.newest_first(tenants, after=after):
             if wanted.matches(job):
                 found.append(job)
             if len(found) > limit:

@@ -51,6 +51,10 @@ class Habits:
     listing_lag: timedelta = timedelta(0)
     pending_reads: int = 0
     no_file_expiry: bool = False
+    # What a running batch tells of itself.
+    raw_state: str = "in_progress"
+    recognised: bool = True
+    completed: int | None = None
 
     def fate(self, prompt: str) -> Fate:
         return next((fate for text, fate in self.fates.items() if text in prompt), Fate.SUCCESS)
@@ -89,6 +93,7 @@ class MemoryProvider:
         self.courses: deque[Course] = deque()
         self.lost_create_answers = 0
         self.created: list[ChunkKey] = []
+        self.calls: list[str] = []
         self._faults: dict[str, deque[PosternError]] = {}
         self._clock = clock
         self._read_row = read_row
@@ -190,6 +195,7 @@ class MemoryProvider:
         return self._new_batch(None, file, Endpoint.CHAT).id
 
     def _fault(self, verb: str) -> None:
+        self.calls.append(verb)
         if self._faults.get(verb):
             raise self._faults[verb].popleft()
 
@@ -239,9 +245,11 @@ class MemoryProvider:
             id=batch.id,
             key=batch.key,
             state=RemoteState.RUNNING,
-            raw_state="cancelling" if batch.cancelled else "in_progress",
+            raw_state="cancelling" if batch.cancelled else self.habits.raw_state,
             created_at=batch.created_at,
+            recognised=self.habits.recognised,
             input_file=batch.input_file,
+            completed=self.habits.completed,
             expires_at=batch.created_at + self.traits.window,
         )
 
