@@ -123,7 +123,7 @@ class Run:
         return (await self.app.read_job.one(job.tenant, job.id)).job
 
     async def _advance(self, job: Job, n: int) -> None:
-        while (wait := await self.app.advance_chunk(job.tenant, job.id, n, 1)) is not None:  # noqa: ASYNC110
+        while (wait := await self.app.advance_chunk(job.tenant, job.id, n, 1)) is not None:
             await asyncio.sleep(min(wait.total_seconds(), 0.01))  # the durable timer's part
 
 

@@ -22,6 +22,7 @@ from local.stack import Stack
 _MOST_MB: Final = 400.0
 _MOST_DELAY_MS: Final = 100.0
 _LARGE_BODY: Final = 31 * 1024 * 1024
+_NAMES: Final = {0.5: "half of them within", 0.99: "99 % within", 1.0: "the longest"}
 _BLOCK: Final = 4 * 1024 * 1024
 
 
@@ -55,8 +56,9 @@ async def _results(figures: Figures, client: Client, stack: Stack, job: str, siz
         async with watching(stack.pids()["host"]) as host:
             begun = time.perf_counter()
             got = await client.download(f"/v1/jobs/{job}/results?format={form}")
-            figures.add(group, f"{form}, {got / 1e6:.0f} MB", time.perf_counter() - begun, "s")
-        figures.add(group, f"{form}, host at most", host.most, "MB", at_most=_MOST_MB)
+            figures.add(group, form, time.perf_counter() - begun, "s")
+        figures.add(group, form, host.most, "MB", at_most=_MOST_MB)
+        figures.add(group, form, got / 1e6, "MB received")
 
 
 async def _large_bodies(figures: Figures, client: Client, stack: Stack) -> None:
@@ -85,8 +87,8 @@ async def _others(figures: Figures, client: Client, group: str) -> AsyncIterator
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
     for path, found in asked.items():
-        for share in (0.5, 0.99, 1.0):
-            name = f"GET {path} meanwhile, {'longest' if share == 1 else f'{share:.0%}'}"
+        for share in _NAMES:
+            name = f"GET {path} meanwhile, {_NAMES[share]}"
             figures.add(group, name, 1000 * percentile(found, share), "ms", at_most=_MOST_DELAY_MS)
 
 

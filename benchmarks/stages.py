@@ -42,9 +42,9 @@ async def measure_references(figures: Figures, *, storage: str, size: int) -> No
 def _note(figures: Figures, group: str, found: Sequence[dict[str, Any]]) -> None:
     for name in found[0]["stages"]:
         figures.add(group, name, _median(found, name, "seconds"), "s")
-        figures.add(group, f"{name}, of which computing", _median(found, name, "cpu"), "s")
-        figures.add(group, f"{name}, memory at most", _median(found, name, "peak"), "MB", at_most=_MOST_MB)
-        figures.add(group, f"{name}, longest wait of others", 1000 * _median(found, name, "lag"), "ms")
+        figures.add(group, name, _median(found, name, "cpu"), "s of work")
+        figures.add(group, name, _median(found, name, "peak"), "MB", at_most=_MOST_MB)
+        figures.add(group, name, 1000 * _median(found, name, "lag"), "ms")
 
 
 def _median(found: Sequence[dict[str, Any]], stage: str, what: str) -> float:
