@@ -1,5 +1,6 @@
 """The composition root: the one place where ports meet adapters, and the only reader of the environment."""
 
+import asyncio
 import logging
 import os
 from collections.abc import Mapping
@@ -26,14 +27,16 @@ from shared.adapters.files.catalog_blob import CatalogBlob
 from shared.adapters.files.catalog_file import CatalogFile
 from shared.adapters.pricing.genai import GenaiPrices
 from shared.adapters.pricing.schemas import JsonschemaRsSchemas
+from shared.adapters.pricing.splitter import SemanticSplitter
 from shared.adapters.pricing.tokens import ToktokTokens
+from shared.adapters.pricing.windows import GenaiWindows
 from shared.adapters.providers.connection import Connection
 from shared.adapters.providers.model_registry import ModelRegistry
 from shared.adapters.providers.registry import ProviderRegistry
 from shared.domain.waits import Backoff
 from shared.ports.blobs import Blobs
 from shared.ports.catalog import CatalogSource
-from shared.ports.clock import Clock
+from shared.ports.clock import Clock, Sleep
 from shared.ports.events import Events
 from shared.ports.extractor import Extractor
 from shared.ports.identity import TokenVerifier
@@ -42,8 +45,10 @@ from shared.ports.prices import Prices
 from shared.ports.providers import Providers
 from shared.ports.queue import Queue
 from shared.ports.schemas import Schemas
+from shared.ports.splitter import Splitter
 from shared.ports.tables import Tables
 from shared.ports.tokens import Tokens
+from shared.ports.windows import Windows
 from shared.services.advance_chunk import AdvanceChunk
 from shared.services.announce import Announce, Notice
 from shared.services.authenticate import Authenticate
@@ -72,6 +77,7 @@ from shared.services.erase_job import EraseJob
 from shared.services.finish_job import FinishJob
 from shared.services.heart import Heart
 from shared.services.make_upload import MakeUpload
+from shared.services.pace.pace import Pace
 from shared.services.planning.earlier import Earlier
 from shared.services.planning.first_round import PlanFirstRound
 from shared.services.planning.plan_round import PlanRound
@@ -84,6 +90,7 @@ from shared.services.settling.settle_chunk import SettleChunk
 from shared.services.submit_chunk import SubmitChunk
 from shared.services.sweep import Sweep
 from shared.services.sweep_providers import SweepProviders
+from shared.services.tasks.asking import Ways
 from shared.services.tasks.run_task import RunTask
 from shared.settings import BlobAddress, Settings
 from shared.stores.cursors import Cursors
@@ -109,12 +116,15 @@ class Parts:
     blobs: Blobs
     events: Events
     clock: Clock
+    sleep: Sleep
     catalog: CatalogSource
     providers: Providers
     models: Models
     queue: Queue
     prices: Prices
     tokens: Tokens
+    splitter: Splitter
+    windows: Windows
     schemas: Schemas
     extractor: Extractor
     verifier: TokenVerifier | None
@@ -300,9 +310,7 @@ class DocumentLane:
             clock=parts.clock,
             policy=parts.policy,
             take=TakeDocument(documents=stores.documents, clock=parts.clock, policy=parts.policy),
-            run_task=RunTask(
-                catalog=parts.catalog, models=parts.models, prices=parts.prices, schemas=parts.schemas
-            ),
+            run_task=_run_task(parts),
             finish=self.finish,
             book=book,
             postpone=self.postpone,
@@ -329,6 +337,17 @@ class DocumentLane:
             clock=parts.clock,
             policy=parts.policy,
         )
+
+
+def _run_task(parts: Parts) -> RunTask:
+    pace = Pace(clock=parts.clock, sleep=parts.sleep, instances=parts.policy.max_instances)
+    return RunTask(
+        catalog=parts.catalog,
+        ways=Ways(models=parts.models, prices=parts.prices, tokens=parts.tokens, pace=pace),
+        schemas=parts.schemas,
+        splitter=parts.splitter,
+        windows=parts.windows,
+    )
 
 
 def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
@@ -411,6 +430,7 @@ def real_parts(env: Mapping[str, str]) -> Parts:
     clock = SystemClock()
     storage = StorageConnection(_account(settings))
     blobs = AzureBlobs(storage, clock)
+    tokens = ToktokTokens()
     connection = Connection(
         key=env.__getitem__,
         token=ModelTokens(_identity(settings)),
@@ -423,12 +443,15 @@ def real_parts(env: Mapping[str, str]) -> Parts:
         blobs=blobs,
         events=_events(settings),
         clock=clock,
+        sleep=asyncio.sleep,
         catalog=_catalog(settings, env, blobs, clock),
         providers=ProviderRegistry(connection),
         models=ModelRegistry(connection),
         queue=AzureServiceBusQueue(_bus(settings), DOCUMENTS_QUEUE, clock),
         prices=GenaiPrices(),
-        tokens=ToktokTokens(),
+        tokens=tokens,
+        splitter=SemanticSplitter(tokens),
+        windows=GenaiWindows(),
         schemas=JsonschemaRsSchemas(),
         extractor=ForkExtractor(),
         verifier=_verifier(settings, clock),
@@ -450,6 +473,7 @@ def policy_of(settings: Settings) -> Policy:
         document_wait=Backoff(first=settings.first_document_wait, longest=settings.longest_document_wait),
         document_patience=settings.document_patience,
         document_late=settings.document_late,
+        max_instances=settings.max_instances,
     )
 
 

@@ -2,8 +2,9 @@
 
 import asyncio
 import selectors
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
+from functools import wraps
 from typing import Any
 
 START = datetime(2026, 11, 30, 8, tzinfo=UTC)
@@ -42,3 +43,15 @@ def run[Result](work: Coroutine[Any, Any, Result]) -> Result:
     """Run `work` to its end in virtual time."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(work)
+
+
+def in_virtual_time[**Arguments, Result](
+    test: Callable[Arguments, Coroutine[Any, Any, Result]],
+) -> Callable[Arguments, Result]:
+    """The test as an ordinary function."""
+
+    @wraps(test)
+    def wrapped(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        return run(test(*args, **kwargs))
+
+    return wrapped

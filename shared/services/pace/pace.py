@@ -25,8 +25,8 @@ class Pace:
         self, *, clock: Clock, sleep: Sleep, instances: int = 1, pacing: Pacing | None = None
     ) -> None:
         self.pacing = pacing or Pacing()
+        self.sleep = sleep
         self._clock = clock
-        self._sleep = sleep
         self._instances = instances
         self._known: dict[DeploymentName, tuple[DeploymentLimits, DeploymentPace]] = {}
 
@@ -45,12 +45,12 @@ class Pace:
 
     def _make(self, deployment: Deployment) -> DeploymentPace:
         gate = Gate(
-            per_minute=self.share(deployment), clock=self._clock, sleep=self._sleep, pacing=self.pacing
+            per_minute=self.share(deployment), clock=self._clock, sleep=self.sleep, pacing=self.pacing
         )
         slots = Slots(
             size=lambda: gate.allowed + max(gate.allowed // 4, 1),
             clock=self._clock,
-            sleep=self._sleep,
+            sleep=self.sleep,
             pacing=self.pacing,
         )
         return DeploymentPace(gate=gate, slots=slots)

@@ -1,65 +1,149 @@
 """Run one task over one document: the minutes lane's only way to a model."""
 
-from dataclasses import dataclass
-from datetime import timedelta
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final
 
-from shared.domain.catalog import Deployment, Endpoint, Lane
-from shared.domain.errors import Deferred, NotAdmitted, RateLimited, TryAgainLater
-from shared.domain.rows import Again, Row, judge
+from shared.domain.catalog import Alias, Catalog, Deployment, Tenant
+from shared.domain.errors import Deferred, GiveUp, Rejected
+from shared.domain.ids import TenantId
+from shared.domain.outcomes import Outcome
+from shared.domain.rows import Judgement
 from shared.domain.tasks import TaskOrder, TaskResult
 from shared.ports.catalog import CatalogSource
-from shared.ports.models import Models, Question
-from shared.ports.prices import Prices
 from shared.ports.schemas import Schemas
-from shared.services.tasks.prompts import request_for
+from shared.ports.splitter import Splitter
+from shared.ports.windows import Windows
+from shared.services.pace.gate import Shut
+from shared.services.tasks.asking import Asking, Ways, all_shut
+from shared.services.tasks.embed import embed
+from shared.services.tasks.one_question import one_question
+from shared.services.tasks.summarize import summarize
+from shared.services.tasks.translate import translate
+from shared.services.tasks.work import Reply, Task, Work
 
-_AFTER_A_FAULT: Final = timedelta(seconds=5)
+TASKS: Final[Mapping[str, Task]] = MappingProxyType(
+    {
+        "summarize": summarize,
+        "extract": one_question,
+        "classify": one_question,
+        "prompt": one_question,
+        "translate": translate,
+        "embed": embed,
+    }
+)
+_HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTask:
     catalog: CatalogSource
-    models: Models
-    prices: Prices
+    ways: Ways
     schemas: Schemas
+    splitter: Splitter
+    windows: Windows
 
     async def __call__(self, order: TaskOrder) -> TaskResult:
-        """The result, refusals and faults of the document included.
+        """The result, refusals and faults of the document or the pipeline included.
 
-        Raise `Deferred` when it cannot be done now.
+        Raise `Deferred` when it cannot be done now, with what was spent all the same.
+        """
+        async with self.turn(order.alias, order.tenant):
+            return await self.in_turn(order)
+
+    @asynccontextmanager
+    async def turn(self, alias: Alias, tenant: TenantId) -> AsyncIterator[None]:
+        """This tenant's turn with the alias, as long as it is held: to read a document and to run `in_turn`.
+
+        Raise `Deferred` when it is not its turn, or when no deployment of the alias can be asked now. Costs
+        nothing, so it is best asked for before anything else is done.
         """
         catalog = await self.catalog.current()
-        deployment = catalog.deployment(order.alias.minutes[0])
-        row = await self._ask(deployment, order)
-        judgement = judge(row, self.schemas.checker(order.schema) if order.schema is not None else None)
-        if judgement.again is Again.TRANSIENT:
-            raise Deferred("the answer is no good", retry_after=_AFTER_A_FAULT, fault=judgement.reason)
-        spend = self.prices.card(deployment, Lane.MINUTES).spend(row.usage) if row.usage else None
-        return TaskResult(
-            outcome=judgement.outcome,
-            reason=judgement.reason,
-            message=judgement.message,
-            output=judgement.output,
-            usage=row.usage,
-            spend=spend,
-            provider=deployment.provider,
-            model=deployment.model,
-            deployment=deployment.name,
-            attempts=1,
-            calls=1,
-        )
+        waits = []
+        for deployment in _deployments(catalog, alias):
+            pace = self.ways.pace.of(deployment)
+            try:
+                pace.gate.refuse_if_shut()
+            except Shut as shut:
+                waits.append(shut.retry_after)
+                continue
+            async with pace.slots.slot(_tenant(catalog, tenant)):
+                yield
+            return
+        if waits:
+            raise all_shut(alias, waits)
+        yield
 
-    async def _ask(self, deployment: Deployment, order: TaskOrder) -> Row:
-        question = Question(
-            endpoint=Endpoint.CHAT,
-            body=request_for(order),
-            tenant=order.tenant,
-            correlation_id=order.correlation_id,
+    async def in_turn(self, order: TaskOrder) -> TaskResult:
+        """As `__call__`, for whoever holds a turn."""
+        catalog = await self.catalog.current()
+        deployments = _deployments(catalog, order.alias)
+        task = TASKS.get(order.task)
+        if task is None or not deployments:
+            return _failed("invalid_request", _why_not(order, task))
+        order = replace(order, text=_HALF_PAIR.sub("\ufffd", order.text))
+        if not order.text.strip():
+            return _failed("no_text", "the document holds no text")
+        asking = Asking(
+            order=order, tenant=_tenant(catalog, order.tenant), deployments=deployments, ways=self.ways
         )
-        try:
-            return await self.models.model(deployment).ask(question)
-        except RateLimited as limited:
-            raise Deferred(str(limited), retry_after=limited.retry_after, fault="rate_limited") from None
-        except (NotAdmitted, TryAgainLater) as fault:
-            raise Deferred(str(fault), retry_after=_AFTER_A_FAULT, fault="infrastructure") from None
+        work = Work(
+            order=order, asking=asking, schemas=self.schemas, splitter=self.splitter, windows=self.windows
+        )
+        return _result(asking, await _done(task, work))
+
+
+async def _done(task: Task, work: Work) -> Reply:
+    try:
+        return await task(work)
+    except Deferred as deferred:
+        deferred.spent = work.asking.spent
+        raise
+    except Rejected as rejected:
+        return Reply(judgement=_judged(rejected.code, str(rejected)))
+    except GiveUp as reason:
+        return Reply(judgement=_judged("invalid_request", str(reason)))
+
+
+def _result(asking: Asking, reply: Reply) -> TaskResult:
+    judgement, by = reply.judgement, asking.answered_by or asking.deployments[0]
+    return TaskResult(
+        outcome=judgement.outcome,
+        reason=judgement.reason,
+        message=judgement.message,
+        output=judgement.output,
+        parts=reply.parts,
+        usage=asking.usage,
+        spend=asking.spend,
+        provider=by.provider if asking.calls else None,
+        model=by.model if asking.calls else None,
+        deployment=by.name if asking.calls else None,
+        attempts=asking.attempts,
+        calls=asking.calls,
+    )
+
+
+def _deployments(catalog: Catalog, alias: Alias) -> list[Deployment]:
+    """Those that the catalogue of now still has."""
+    return [catalog.deployments[name] for name in alias.minutes if name in catalog.deployments]
+
+
+def _tenant(catalog: Catalog, tenant: TenantId) -> Tenant:
+    return catalog.tenants.get(tenant) or Tenant(id=tenant)
+
+
+def _why_not(order: TaskOrder, task: Task | None) -> str:
+    if task is None:
+        return f"pipeline {order.pipeline.name!r} names the task {order.task!r}; there is {', '.join(TASKS)}"
+    return f"alias {order.alias.name!r} has no deployment in the minutes lane"
+
+
+def _judged(reason: str, message: str) -> Judgement:
+    return Judgement(outcome=Outcome.FAILED, reason=reason, message=message)
+
+
+def _failed(reason: str, message: str) -> TaskResult:
+    return TaskResult(outcome=Outcome.FAILED, reason=reason, message=message)

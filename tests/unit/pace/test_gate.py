@@ -1,7 +1,6 @@
 """The way to one deployment, in virtual time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -19,7 +18,7 @@ from shared.domain.usage import Usage
 from shared.domain.waits import Backoff
 from shared.services.pace.allowance import MINUTE
 from shared.services.pace.gate import Gate, Shut
-from tests.support.virtual import VirtualClock, run
+from tests.support.virtual import VirtualClock, in_virtual_time, run
 
 SECOND = timedelta(seconds=1)
 PATIENT = timedelta(hours=10)
@@ -67,16 +66,6 @@ class Service:
 def a_service(per_minute: int | None = None, takes: timedelta = SECOND) -> Service:
     gate = Gate(per_minute=per_minute, clock=VirtualClock(), sleep=asyncio.sleep, pacing=PACING)
     return Service(gate, takes=takes)
-
-
-def in_virtual_time(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
-    async def work() -> None:
-        await test()
-
-    def wrapped() -> None:
-        run(work())
-
-    return wrapped
 
 
 def later(start: datetime) -> timedelta:

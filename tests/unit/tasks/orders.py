@@ -1,12 +1,27 @@
-"""Orders for tasks, and a catalogue they can be carried out with."""
+"""Orders for tasks, and what they are carried out with."""
 
+import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
+
+from shared.adapters.memory.model import MemoryModels
+from shared.adapters.memory.splitter import MemorySplitter, MemoryTokens
+from shared.adapters.pricing.genai import GenaiPrices
+from shared.adapters.pricing.schemas import JsonschemaRsSchemas
 from shared.domain.catalog import Alias, Catalog, Deployment, DeploymentLimits, Lane, Pipeline, Tenant
 from shared.domain.ids import AliasName, DeploymentName, TenantId
-from shared.domain.tasks import TaskOrder
+from shared.domain.tasks import TaskOrder, TaskResult
+from shared.ports.splitter import Splitter
+from shared.ports.tokens import Tokens
+from shared.services.pace.pace import Pace
+from shared.services.tasks.asking import Ways
+from shared.services.tasks.run_task import RunTask
+from tests.support.virtual import VirtualClock
+from tests.support.world import FixedCatalog
 
 ALIAS = Alias(
     name=AliasName("summarize"),
@@ -55,3 +70,36 @@ def an_order(
         correlation_id="doc_1",
         document_name="notes/a.txt",
     )
+
+
+def a_run(
+    models: MemoryModels,
+    *,
+    tokens: Tokens | None = None,
+    splitter: Splitter | None = None,
+    window: int = 400_000,
+    catalog: Catalog | None = None,
+) -> RunTask:
+    """On the running loop's time, which a test may own. A token is a character unless the test brings its own."""
+    pace = Pace(clock=VirtualClock(), sleep=asyncio.sleep)
+    return RunTask(
+        catalog=FixedCatalog(catalog or a_catalog()),
+        ways=Ways(models=models, prices=GenaiPrices(), tokens=tokens or MemoryTokens(), pace=pace),
+        schemas=JsonschemaRsSchemas(),
+        splitter=splitter or MemorySplitter(),
+        windows=OneWindow(window),
+    )
+
+
+@dataclass(frozen=True)
+class OneWindow:
+    size: int
+
+    def tokens(self, deployment: Deployment) -> int:
+        return self.size
+
+
+def output_of(result: TaskResult) -> Any:
+    assert result.output is not None, result
+    assert b"\n" not in result.output
+    return msgspec.json.decode(result.output)
