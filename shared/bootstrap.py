@@ -50,6 +50,7 @@ from shared.services.collect_chunk import CollectChunk
 from shared.services.door.accept_job import AcceptJob
 from shared.services.door.check_job import CheckJob
 from shared.services.door.once import Once
+from shared.services.door.take_upload import TakeUpload
 from shared.services.erase_job import EraseJob
 from shared.services.finish_job import FinishJob
 from shared.services.heart import Heart
@@ -65,6 +66,7 @@ from shared.services.retry_job import RetryJob
 from shared.services.settling.settle_chunk import SettleChunk
 from shared.services.submit_chunk import SubmitChunk
 from shared.services.sweep import Sweep
+from shared.services.sweep_providers import SweepProviders
 from shared.settings import BlobAddress, Settings
 from shared.stores.door import Replies, Uploads
 from shared.stores.jobs import Chunks, Jobs
@@ -148,7 +150,7 @@ def build(parts: Parts) -> App:
         ),
         report_usage=ReportUsage(ledger=stores.ledger),
         findings=stores.findings,
-        plan_round=_plan_round(parts, stores, heart),
+        plan_round=_plan_round(parts, stores, heart, notice),
         advance_chunk=_advance_chunk(parts, stores, heart, notice, collect, clear),
         finish_job=FinishJob(
             jobs=stores.jobs,
@@ -176,6 +178,13 @@ def build(parts: Parts) -> App:
             notice=notice,
             clock=parts.clock,
             policy=parts.policy,
+            sweep_providers=SweepProviders(
+                chunks=stores.chunks,
+                catalog=parts.catalog,
+                providers=parts.providers,
+                notice=notice,
+                clock=parts.clock,
+            ),
         ),
     )
 
@@ -197,7 +206,9 @@ def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
     return AcceptJob(
         jobs=stores.jobs,
         pulses=stores.pulses,
-        uploads=stores.uploads,
+        take_upload=TakeUpload(
+            uploads=stores.uploads, jobs=stores.jobs, blobs=parts.blobs, clock=parts.clock
+        ),
         blobs=parts.blobs,
         catalog=parts.catalog,
         check=CheckJob(
@@ -208,7 +219,7 @@ def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
     )
 
 
-def _plan_round(parts: Parts, stores: _Stores, heart: Heart) -> PlanRound:
+def _plan_round(parts: Parts, stores: _Stores, heart: Heart, notice: Notice) -> PlanRound:
     return PlanRound(
         jobs=stores.jobs,
         chunks=stores.chunks,
@@ -216,6 +227,8 @@ def _plan_round(parts: Parts, stores: _Stores, heart: Heart) -> PlanRound:
         catalog=parts.catalog,
         providers=parts.providers,
         heart=heart,
+        clock=parts.clock,
+        notice=notice,
         policy=parts.policy,
         first=PlanFirstRound(
             blobs=parts.blobs,
@@ -280,6 +293,7 @@ def real_parts(env: Mapping[str, str]) -> Parts:
                 key=env.__getitem__,
                 token=ModelTokens(_identity(settings)),
                 create_timeout=settings.create_timeout,
+                openai_scope=settings.openai_scope,
                 clock=clock,
             )
         ),

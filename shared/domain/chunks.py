@@ -1,5 +1,6 @@
 """The life of a chunk: its states, and the only moves between them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -58,6 +59,8 @@ MOVES: Final[Mapping[tuple[ChunkState, ChunkEvent], ChunkState]] = MappingProxyT
         (ChunkState.SETTLED, ChunkEvent.CLEAR): ChunkState.CLEARED,
     }
 )
+
+_KEY: Final = re.compile(r"(?P<job>job_[0-9a-f]+)-(?P<n>\d{1,6})-\d{1,6}-\d{1,6}")
 
 DONE: Final = frozenset({ChunkState.SETTLED, ChunkState.CLEARED})
 
@@ -141,7 +144,8 @@ class Chunk:
     `attempt` is the round it belongs to, from 1, and `planned_by` the orchestration that planned that round.
     `submission` counts the batches it asked for, from 1: a further one is asked for only after the provider
     said that the former never ran. `tokens` is an estimate; None where nobody needed one.
-    `first` is the lowest input position answered by it.
+    `first` is the lowest input position answered by it. `last_try`: the job was being cancelled when the
+    chunk was collected, so nothing of it is sent again; fixed then, so that two settlers agree.
     """
 
     job_id: JobId
@@ -166,6 +170,7 @@ class Chunk:
     end_message: str | None = None
     cancel_sent_at: datetime | None = None
     booked_at: datetime | None = None
+    last_try: bool = False
     settlement: Settlement | None = None
 
     @property
@@ -188,3 +193,17 @@ class Chunk:
         if target is None:
             raise IllegalMove(f"chunk {self.job_id}/{self.n}: {event!s} is not allowed in {self.state!s}")
         return replace(self, state=target)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedChunk:
+    """What a chunk key names."""
+
+    job_id: JobId
+    n: int
+
+
+def read_chunk_key(key: str) -> NamedChunk | None:
+    """The chunk that asked under this key; None if no chunk of ours has such a key."""
+    found = _KEY.fullmatch(key)
+    return NamedChunk(job_id=JobId(found["job"]), n=int(found["n"])) if found else None
