@@ -18,6 +18,7 @@ from shared.adapters.azure.connections import (
 )
 from shared.adapters.azure.events import EventGridEvents, NoEvents
 from shared.adapters.azure.model_tokens import ModelTokens
+from shared.adapters.azure.service_bus import AzureServiceBusQueue, BusNamespace
 from shared.adapters.azure.tables import AzureTables
 from shared.adapters.entra.tokens import EntraTokens
 from shared.adapters.extract.extractor import ForkExtractor
@@ -27,6 +28,7 @@ from shared.adapters.pricing.genai import GenaiPrices
 from shared.adapters.pricing.schemas import JsonschemaRsSchemas
 from shared.adapters.pricing.tokens import ToktokTokens
 from shared.adapters.providers.connection import Connection
+from shared.adapters.providers.model_registry import ModelRegistry
 from shared.adapters.providers.registry import ProviderRegistry
 from shared.domain.waits import Backoff
 from shared.ports.blobs import Blobs
@@ -35,8 +37,10 @@ from shared.ports.clock import Clock
 from shared.ports.events import Events
 from shared.ports.extractor import Extractor
 from shared.ports.identity import TokenVerifier
+from shared.ports.models import Models
 from shared.ports.prices import Prices
 from shared.ports.providers import Providers
+from shared.ports.queue import Queue
 from shared.ports.schemas import Schemas
 from shared.ports.tables import Tables
 from shared.ports.tokens import Tokens
@@ -47,6 +51,14 @@ from shared.services.cancel_job import CancelJob
 from shared.services.check_health import CheckHealth
 from shared.services.clear_chunk import ClearChunk
 from shared.services.collect_chunk import CollectChunk
+from shared.services.documents.claim_document import ClaimDocument
+from shared.services.documents.finish_document import BookDocument, FinishDocument
+from shared.services.documents.grip import TakeDocument
+from shared.services.documents.postpone import Postpone
+from shared.services.documents.process_document import ProcessDocument
+from shared.services.documents.publish_result import PublishResult
+from shared.services.documents.send_claim import SendClaim
+from shared.services.documents.take_storage_events import TakeStorageEvents
 from shared.services.door.accept_job import AcceptJob
 from shared.services.door.check_job import CheckJob
 from shared.services.door.once import Once
@@ -67,7 +79,9 @@ from shared.services.settling.settle_chunk import SettleChunk
 from shared.services.submit_chunk import SubmitChunk
 from shared.services.sweep import Sweep
 from shared.services.sweep_providers import SweepProviders
+from shared.services.tasks.run_task import RunTask
 from shared.settings import BlobAddress, Settings
+from shared.stores.documents import Documents, Gathering, OpenDocuments, Paths
 from shared.stores.door import Replies, Uploads
 from shared.stores.jobs import Chunks, Jobs
 from shared.stores.ledger import Ledger
@@ -76,6 +90,9 @@ from shared.stores.pulses import Pulses
 from shared.stores.runs import Runs
 
 log = logging.getLogger(__name__)
+
+DOCUMENTS_QUEUE = "documents"
+STORAGE_EVENTS_QUEUE = "storage-events"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +105,8 @@ class Parts:
     clock: Clock
     catalog: CatalogSource
     providers: Providers
+    models: Models
+    queue: Queue
     prices: Prices
     tokens: Tokens
     schemas: Schemas
@@ -117,6 +136,9 @@ class App:
     advance_chunk: AdvanceChunk
     finish_job: FinishJob
     sweep: Sweep
+    claim_document: ClaimDocument
+    process_document: ProcessDocument
+    take_storage_events: TakeStorageEvents
 
 
 def build(parts: Parts) -> App:
@@ -128,6 +150,7 @@ def build(parts: Parts) -> App:
     clear = ClearChunk(chunks=stores.chunks)
     collect = CollectChunk(chunks=stores.chunks, blobs=parts.blobs, clock=parts.clock, notice=notice)
     accept = _accept(parts, stores)
+    documents = DocumentLane(parts, stores, announce, notice)
     return App(
         clock=parts.clock,
         catalog=parts.catalog,
@@ -186,6 +209,9 @@ def build(parts: Parts) -> App:
                 clock=parts.clock,
             ),
         ),
+        claim_document=documents.claim,
+        process_document=documents.process,
+        take_storage_events=TakeStorageEvents(claim=documents.claim, notice=notice, clock=parts.clock),
     )
 
 
@@ -200,6 +226,64 @@ class _Stores:
         self.outbox = Outbox(tables)
         self.replies = Replies(tables)
         self.uploads = Uploads(tables)
+        self.documents = Documents(tables)
+        self.paths = Paths(tables)
+        self.open_documents = OpenDocuments(tables)
+        self.gathering = Gathering(tables)
+
+
+class DocumentLane:
+    """The use cases of dropped documents."""
+
+    def __init__(self, parts: Parts, stores: _Stores, announce: Announce, notice: Notice) -> None:
+        book = BookDocument(ledger=stores.ledger, catalog=parts.catalog, prices=parts.prices)
+        self.finish = FinishDocument(
+            documents=stores.documents,
+            open=stores.open_documents,
+            blobs=parts.blobs,
+            publish=PublishResult(paths=stores.paths, blobs=parts.blobs),
+            book=book,
+            announce=announce,
+            notice=notice,
+        )
+        self.send = SendClaim(documents=stores.documents, queue=parts.queue)
+        self.claim = ClaimDocument(
+            documents=stores.documents,
+            paths=stores.paths,
+            open=stores.open_documents,
+            gathering=stores.gathering,
+            blobs=parts.blobs,
+            catalog=parts.catalog,
+            clock=parts.clock,
+            send=self.send,
+            finish=self.finish,
+        )
+        self.postpone = Postpone(
+            documents=stores.documents,
+            queue=parts.queue,
+            finish=self.finish,
+            book=book,
+            notice=notice,
+            clock=parts.clock,
+            policy=parts.policy,
+        )
+        self.process = ProcessDocument(
+            documents=stores.documents,
+            blobs=parts.blobs,
+            queue=parts.queue,
+            catalog=parts.catalog,
+            extractor=parts.extractor,
+            clock=parts.clock,
+            policy=parts.policy,
+            take=TakeDocument(documents=stores.documents, clock=parts.clock, policy=parts.policy),
+            run_task=RunTask(
+                catalog=parts.catalog, models=parts.models, prices=parts.prices, schemas=parts.schemas
+            ),
+            finish=self.finish,
+            book=book,
+            postpone=self.postpone,
+            notice=notice,
+        )
 
 
 def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
@@ -282,21 +366,22 @@ def real_parts(env: Mapping[str, str]) -> Parts:
     clock = SystemClock()
     storage = StorageConnection(_account(settings))
     blobs = AzureBlobs(storage, clock)
+    connection = Connection(
+        key=env.__getitem__,
+        token=ModelTokens(_identity(settings)),
+        create_timeout=settings.create_timeout,
+        openai_scope=settings.openai_scope,
+        clock=clock,
+    )
     return Parts(
         tables=AzureTables(storage),
         blobs=blobs,
         events=_events(settings),
         clock=clock,
         catalog=_catalog(settings, env, blobs, clock),
-        providers=ProviderRegistry(
-            Connection(
-                key=env.__getitem__,
-                token=ModelTokens(_identity(settings)),
-                create_timeout=settings.create_timeout,
-                openai_scope=settings.openai_scope,
-                clock=clock,
-            )
-        ),
+        providers=ProviderRegistry(connection),
+        models=ModelRegistry(connection),
+        queue=AzureServiceBusQueue(_bus(settings), DOCUMENTS_QUEUE, clock),
         prices=GenaiPrices(),
         tokens=ToktokTokens(),
         schemas=JsonschemaRsSchemas(),
@@ -316,6 +401,10 @@ def policy_of(settings: Settings) -> Policy:
         create_timeout=settings.create_timeout,
         lapse=settings.lapse_margin,
         keep_results=settings.keep_results,
+        document_lease=settings.document_lease,
+        document_wait=Backoff(first=settings.first_document_wait, longest=settings.longest_document_wait),
+        document_patience=settings.document_patience,
+        document_late=settings.document_late,
     )
 
 
@@ -330,6 +419,15 @@ def _account(settings: Settings) -> StorageAccount:
         blob_url=settings.storage.blob_endpoint,
         table_url=settings.storage.table_endpoint,
         identity=_identity(settings),
+    )
+
+
+def _bus(settings: Settings) -> BusNamespace:
+    client_id = settings.bus.client_id
+    return BusNamespace(
+        connection_string=settings.bus.connection_string,
+        host=settings.bus.namespace,
+        identity=Identity(client_id=client_id, managed=client_id is not None),
     )
 
 

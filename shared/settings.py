@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Final, Self
 from urllib.parse import unquote, urlsplit
 
+_HOST: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+", re.IGNORECASE)
 _SCHEDULE: Final = re.compile(r"[0-9*/,\-a-zA-Z]+(?: [0-9*/,\-a-zA-Z]+){4,5}")
 
 
@@ -63,6 +64,39 @@ _NAMES: Final = (
         name="POSTERN_STORAGE__clientId",
         default="",
         meaning="Client id of the user-assigned identity to use. Without it: the system-assigned one.",
+    ),
+    Name(
+        name="POSTERN_STORAGE__queueServiceUri",
+        default="",
+        meaning="Queue endpoint of that account. Only the Functions host reads it: its blob trigger keeps a "
+        "queue there.",
+    ),
+    Name(
+        name="POSTERN_STORAGE__credential",
+        default="",
+        meaning="`managedidentity` where the two URIs are used. Only the Functions host reads it.",
+    ),
+    Name(
+        name="ServiceBusConnection",
+        default="",
+        meaning="Connection string of the Service Bus namespace with the queues `documents` and "
+        "`storage-events`. In Azure leave it out and give the namespace below.",
+        secret=True,
+    ),
+    Name(
+        name="ServiceBusConnection__fullyQualifiedNamespace",
+        default="",
+        meaning="Host name of that namespace, reached with the app's identity.",
+    ),
+    Name(
+        name="ServiceBusConnection__clientId",
+        default="",
+        meaning="Client id of the user-assigned identity to use there. Without it: the system-assigned one.",
+    ),
+    Name(
+        name="ServiceBusConnection__credential",
+        default="",
+        meaning="`managedidentity` where the namespace is given. Only the Functions host reads it.",
     ),
     Name(
         name="POSTERN_POLL_SECONDS",
@@ -115,6 +149,38 @@ _NAMES: Final = (
         name="POSTERN_RESULT_DAYS",
         default="90",
         meaning="Days that results are kept after a job has finished.",
+    ),
+    Name(
+        name="POSTERN_DOCUMENT_LEASE_SECONDS",
+        default="60",
+        meaning="Seconds that a worker holds a document; renewed while it lives. When a worker dies, another "
+        "may take over after these.",
+    ),
+    Name(
+        name="POSTERN_DOCUMENT_BACKOFF_SECONDS",
+        default="5",
+        meaning="First wait, in seconds, after a fault that is not the document's own; it doubles.",
+    ),
+    Name(
+        name="POSTERN_DOCUMENT_BACKOFF_MAX_SECONDS",
+        default="300",
+        meaning="Longest such wait, in seconds.",
+    ),
+    Name(
+        name="POSTERN_DOCUMENT_PATIENCE_SECONDS",
+        default="21600",
+        meaning="Seconds for which such faults may go on before they become the document's outcome.",
+    ),
+    Name(
+        name="POSTERN_DOCUMENT_LATE_SECONDS",
+        default="3600",
+        meaning="Seconds after which an unfinished document of the minutes lane is marked late.",
+    ),
+    Name(
+        name="POSTERN_GATHER_SCHEDULE",
+        default="0 * * * * *",
+        meaning="How often to look which pipelines are due to gather: six cron fields, UTC. The Functions "
+        "host reads it too and knows no default, so it must be set where the app runs.",
     ),
     Name(
         name="POSTERN_EVENTS_ENDPOINT",
@@ -171,6 +237,15 @@ class StorageSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BusSettings:
+    """Either the connection string, or the namespace to be reached with an identity."""
+
+    connection_string: str | None = field(default=None, repr=False)
+    namespace: str | None = None
+    client_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventsSettings:
     endpoint: str
     key: str | None = field(default=None, repr=False)
@@ -189,6 +264,7 @@ class Settings:
 
     catalog: Path | BlobAddress
     storage: StorageSettings
+    bus: BusSettings
     poll_every: timedelta
     job_deadline: timedelta
     sweep_schedule: str
@@ -199,6 +275,12 @@ class Settings:
     create_timeout: timedelta
     lapse_margin: timedelta
     keep_results: timedelta
+    document_lease: timedelta
+    first_document_wait: timedelta
+    longest_document_wait: timedelta
+    document_patience: timedelta
+    document_late: timedelta
+    gather_schedule: str
     events: EventsSettings | None
     entra: EntraSettings | None
     openai_scope: str
@@ -210,6 +292,7 @@ class Settings:
         settings = cls(
             catalog=reader.catalog(),
             storage=reader.storage(),
+            bus=reader.bus(),
             poll_every=reader.seconds("POSTERN_POLL_SECONDS"),
             job_deadline=timedelta(hours=reader.number("POSTERN_JOB_DEADLINE_HOURS", most=24 * 366)),
             sweep_schedule=reader.schedule("POSTERN_SWEEP_SCHEDULE"),
@@ -220,12 +303,20 @@ class Settings:
             create_timeout=reader.seconds("POSTERN_CREATE_TIMEOUT_SECONDS", most=600),
             lapse_margin=timedelta(days=reader.number("POSTERN_LAPSE_DAYS", most=366)),
             keep_results=timedelta(days=reader.number("POSTERN_RESULT_DAYS", most=36_600)),
+            document_lease=reader.seconds("POSTERN_DOCUMENT_LEASE_SECONDS", most=3600),
+            first_document_wait=reader.seconds("POSTERN_DOCUMENT_BACKOFF_SECONDS"),
+            longest_document_wait=reader.seconds("POSTERN_DOCUMENT_BACKOFF_MAX_SECONDS"),
+            document_patience=reader.seconds("POSTERN_DOCUMENT_PATIENCE_SECONDS"),
+            document_late=reader.seconds("POSTERN_DOCUMENT_LATE_SECONDS"),
+            gather_schedule=reader.schedule("POSTERN_GATHER_SCHEDULE"),
             events=reader.events(),
             entra=reader.entra(),
             openai_scope=reader.text("POSTERN_OPENAI_SCOPE"),
         )
         if settings.first_capacity_wait > settings.longest_capacity_wait:
             reader.problem("POSTERN_CAPACITY_BACKOFF_MAX_SECONDS", "must not be below the first wait")
+        if settings.first_document_wait > settings.longest_document_wait:
+            reader.problem("POSTERN_DOCUMENT_BACKOFF_MAX_SECONDS", "must not be below the first wait")
         if reader.problems:
             raise BadSettings(tuple(reader.problems))
         return settings
@@ -315,6 +406,21 @@ class _Reader:
             blob_endpoint=blob,
             table_endpoint=table,
             client_id=self.optional("POSTERN_STORAGE__clientId"),
+        )
+
+    def bus(self) -> BusSettings:
+        name = "ServiceBusConnection__fullyQualifiedNamespace"
+        string, namespace = self.optional("ServiceBusConnection"), self.optional(name)
+        if string and namespace:
+            self.problem("ServiceBusConnection", f"and {name} exclude each other: set one of them only")
+        elif not string and not namespace:
+            self.problem("ServiceBusConnection", f"is missing: set it, or {name}")
+        if namespace is not None and not _HOST.fullmatch(namespace):
+            self.problem(name, "must be a host name such as NAME.servicebus.windows.net, without sb://")
+        return BusSettings(
+            connection_string=string,
+            namespace=namespace,
+            client_id=self.optional("ServiceBusConnection__clientId"),
         )
 
     def events(self) -> EventsSettings | None:

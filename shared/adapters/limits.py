@@ -10,6 +10,7 @@ from datetime import datetime
 from unicodedata import category
 
 from shared.ports.events import Event
+from shared.ports.queue import Message
 from shared.ports.tables import Fields, Value
 
 MAX_KEY_CHARACTERS = 512
@@ -20,6 +21,8 @@ MAX_FIELDS = 252
 MAX_INTEGER = 2**63
 MAX_BLOB_NAME_CHARACTERS = 1024
 MAX_EVENT_BYTES = 1_000_000
+MAX_MESSAGE_ID_CHARACTERS = 128
+MAX_MESSAGE_BYTES = 4096
 
 _TABLE = re.compile(r"[A-Za-z][A-Za-z0-9]{2,62}")
 _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
@@ -141,3 +144,12 @@ def _json_size(fields: Fields) -> int:
 def _characters(text: str) -> int:
     """UTF-16 units, as the services count; a lone surrogate is refused with `UnicodeEncodeError`."""
     return len(text.encode("utf-16-le")) // 2
+
+
+def check_message(message: Message) -> None:
+    if not 0 < _characters(message.id) <= MAX_MESSAGE_ID_CHARACTERS:
+        raise ValueError(f"message id of {len(message.id)} characters, not 1 to {MAX_MESSAGE_ID_CHARACTERS}")
+    if len(message.body) > MAX_MESSAGE_BYTES:
+        raise ValueError(
+            f"message {message.id!r} has {len(message.body)} bytes, more than {MAX_MESSAGE_BYTES}"
+        )

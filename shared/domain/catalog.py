@@ -96,7 +96,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """What happens to a dropped document."""
+    """What happens to a dropped document. `schema` is a path, `schema_content` the JSON Schema found there."""
 
     name: str
     task: str
@@ -104,6 +104,7 @@ class Pipeline:
     lane: Lane
     prompt: str | None = None
     schema: str | None = None
+    schema_content: Mapping[str, object] | None = None
     languages: tuple[str, ...] = ()
     split_tokens: int | None = None
     gather: str | None = None

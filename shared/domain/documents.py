@@ -35,6 +35,7 @@ class DocumentEvent(StrEnum):
     GATHER = "gather"
     BEGIN = "begin"
     DEFER = "defer"  # cannot be done now: a later message is on its way
+    HOLD = "hold"  # cannot be done now, and the later message could not be sent either
     FINISH = "finish"
     FAIL = "fail"
     RETRY = "retry"  # somebody asked for it
@@ -53,6 +54,7 @@ def _moves() -> Mapping[tuple[DocumentStatus, DocumentEvent], DocumentStatus]:
         # A lease that ran out is taken over.
         (s.PROCESSING, e.BEGIN): s.PROCESSING,
         (s.PROCESSING, e.DEFER): s.QUEUED,
+        (s.PROCESSING, e.HOLD): s.CLAIMED,
         (s.COMPLETED, e.RETRY): s.CLAIMED,
         (s.FAILED, e.RETRY): s.CLAIMED,
     }
@@ -78,9 +80,14 @@ class Document:
     """One version of a dropped file.
 
     `path` is below the container `documents`: `tenant/pipeline/any/path`. `id` follows from path, ETag and
-    the time the blob was written, so every event about the version names the same record. `generation`
-    counts the messages that were meant to differ; `attempts` the model calls that were begun, `faults` the
-    faults of infrastructure met in a row.
+    the time the blob was written, so every event about the version names the same record; `version` numbers
+    the versions of the path in the order in which they were seen. `known` False: no such tenant or pipeline,
+    only operators see it.
+
+    `generation` counts the messages that were meant to differ, `retries` those that somebody asked for.
+    `attempts` counts the model calls that were begun; `asked_at` is set while the last of them is out.
+    `faults` are the faults of infrastructure met in a row, the first of them at `troubled_since`; `crashes`
+    counts the workers that died over it.
     """
 
     id: DocumentId
@@ -93,13 +100,19 @@ class Document:
     modified_at: datetime
     claimed_at: datetime
     status: DocumentStatus = DocumentStatus.CLAIMED
+    version: int = 1
     known: bool = True
     alias: AliasName | None = None
     tags: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     run_id: str | None = None
     generation: int = 1
-    faults: int = 0
+    retries: int = 0
     attempts: int = 0
+    asked_at: datetime | None = None
+    faults: int = 0
+    troubled_since: datetime | None = None
+    crashes: int = 0
+    late: bool = False
     due_at: datetime | None = None
     lease: DocumentLease | None = None
     job_id: JobId | None = None
@@ -109,8 +122,8 @@ class Document:
     media_type: str | None = None
     pages: int | None = None
     pages_without_text: tuple[int, ...] = ()
-    usage: Usage = NOTHING_USED
-    spend: Spend = NOTHING_SPENT
+    usage: Usage | None = NOTHING_USED
+    spend: Spend | None = NOTHING_SPENT
     provider: str | None = None
     model: str | None = None
     finished_at: datetime | None = None
@@ -123,8 +136,12 @@ class Document:
     @property
     def message_id(self) -> str:
         """What duplicate detection goes by: the same for every event about this version and generation."""
-        named = f"{self.path}\0{self.etag}\0{self.generation}"
-        return hashlib.sha256(named.encode()).hexdigest()
+        return message_id(self.path, self.etag, self.generation)
+
+    @property
+    def name(self) -> str:
+        """The file's own name, without its folders."""
+        return self.path.rsplit("/", 1)[-1]
 
     def after(self, event: DocumentEvent) -> "Document":
         """This document moved by `event`. Raises `IllegalMove` if the table has no such move."""
@@ -134,7 +151,46 @@ class Document:
         return replace(self, status=target)
 
 
+def message_id(path: str, etag: str, generation: int) -> str:
+    return hashlib.sha256(f"{path}\0{etag}\0{generation}".encode()).hexdigest()
+
+
 def document_id(path: str, etag: str, modified_at: datetime) -> DocumentId:
     """`doc_`, twelve hex digits of time, sixteen of the version: sortable, and found again from an event."""
     version = hashlib.sha256(f"{path}\0{etag}".encode()).hexdigest()[:16]
     return DocumentId(f"doc_{int(modified_at.timestamp() * 1000):012x}{version}")
+
+
+class Turn(StrEnum):
+    """What a delivery may do with its document."""
+
+    TAKE = "take"
+    WAIT = "wait"  # somebody works on it
+    SKIP = "skip"  # it is done, or a later message stands for it
+
+
+def turn_of(document: Document, generation: int, now: datetime) -> Turn:
+    """Whether the message of this generation may be worked on.
+
+    A message may be ahead of its record: it is sent before the record says so.
+    """
+    waiting = (DocumentStatus.CLAIMED, DocumentStatus.QUEUED, DocumentStatus.PROCESSING)
+    if document.status not in waiting or generation < document.generation:
+        return Turn.SKIP
+    if document.lease is not None and document.lease.until > now:
+        return Turn.WAIT
+    return Turn.TAKE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathVersions:
+    """What is known of all versions of one path.
+
+    `newest` is the number of the version seen last, `standing` of the one whose result lies there (0: none).
+    """
+
+    path: str
+    newest: int
+    newest_id: DocumentId
+    newest_etag: str
+    standing: int = 0

@@ -3,6 +3,7 @@
 PosternError
 ├── TryAgainLater      transient: the same call may succeed later, unchanged
 │   ├── RateLimited    same, but not before `retry_after`
+│   ├── Deferred       work of the minutes lane cannot be done now: schedule it anew, after `retry_after`
 │   ├── NoCapacity     the provider's enqueued-token quota is full: wait, and ask again
 │   ├── NotAdmitted    our own credentials or account were refused: alert the operator, ask again
 │   ├── Unknowable     the effect may or may not have happened: look it up before any repeat
@@ -17,6 +18,8 @@ PosternError
 """
 
 from datetime import timedelta
+
+from shared.domain.usage import Spend, Usage
 
 
 class PosternError(Exception):
@@ -33,6 +36,28 @@ class RateLimited(TryAgainLater):
     def __init__(self, message: str, *, retry_after: timedelta) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class Deferred(TryAgainLater):
+    """Not now: schedule it anew, no sooner than after `retry_after`.
+
+    `fault` is the reason a document ends with once its attempts are used up (`rate_limited`, `timeout`,
+    `infrastructure`); None: nothing failed, it was not its turn, and no attempt is used up. `spent` is what
+    answers that are lost with it have cost; it is to be booked.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after: timedelta,
+        fault: str | None = None,
+        spent: tuple[Usage, Spend] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.fault = fault
+        self.spent = spent
 
 
 class NoCapacity(TryAgainLater):

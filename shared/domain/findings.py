@@ -26,6 +26,13 @@ class FindingKind(StrEnum):
     NO_FILE_EXPIRY = "no_file_expiry"
     UNBALANCED = "unbalanced"
     STEP_FAILING = "step_failing"
+    UNKNOWN_DESTINATION = "unknown_destination"
+    BAD_MESSAGE = "bad_message"
+    GIVEN_UP_DOCUMENT = "given_up_document"
+    LATE_DOCUMENT = "late_document"
+    LOST_DOCUMENT = "lost_document"
+    MISSED_EVENT = "missed_event"
+    UNSENT_MESSAGE = "unsent_message"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

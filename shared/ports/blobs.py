@@ -4,20 +4,32 @@ A path is `container/name`; names are raw (not URL-encoded) UTF-8 and may hold a
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Protocol
+from types import MappingProxyType
+from typing import Final, Protocol
+
+NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlobInfo:
-    """`etag` names this very content; `size` is in bytes."""
+    """`etag` names this very content; `size` is in bytes. A listing leaves `metadata` empty."""
 
     path: str
     etag: str
     size: int
     content_type: str | None
     modified_at: datetime
+    metadata: Mapping[str, str] = field(default_factory=lambda: NO_METADATA)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlobPage:
+    """Part of a listing. `cursor` is where the next page begins; None: this was the last."""
+
+    blobs: tuple[BlobInfo, ...]
+    cursor: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +62,14 @@ class Blobs(Protocol):
         content: AsyncIterable[bytes],
         *,
         content_type: str | None = None,
+        metadata: Mapping[str, str] = NO_METADATA,
         overwrite: bool = True,
+        if_etag: str | None = None,
     ) -> BlobInfo:
         """Store the whole stream under `path`, atomically: readers see all of it or what was there before.
 
-        Raise `Conflict` if `overwrite` is false and the blob exists. If `content` raises, nothing changes.
+        Raise `Conflict` if `overwrite` is false and the blob exists, and if `if_etag` is given and the blob
+        is not that version (or not there). If `content` raises, nothing changes.
         """
         ...
 
@@ -65,12 +80,19 @@ class Blobs(Protocol):
         """
         ...
 
-    async def delete(self, path: str) -> None:
-        """Absent is fine."""
+    async def delete(self, path: str, *, etag: str | None = None) -> None:
+        """Absent is fine. With `etag`, raise `Conflict` if the blob is another version."""
         ...
 
     def list(self, prefix: str) -> AsyncIterator[BlobInfo]:
         """The blobs whose path starts with `prefix` (`container/` at least), ascending by name."""
+        ...
+
+    async def page(self, prefix: str, *, cursor: str | None = None, limit: int = 5000) -> BlobPage:
+        """At most `limit` (up to 5,000) of what `list` gives, from where another page has ended.
+
+        A cursor stays good for days. Raise `NotFound` if it is none, or no longer.
+        """
         ...
 
     async def upload_url(self, path: str, *, valid_for: timedelta) -> UploadUrl:

@@ -26,7 +26,7 @@ class Model(Protocol):
         """The answer, as a row without a key: what a batch would have held for it.
 
         A refusal, a filter, a complaint about the request (4xx) are rows. Raise `RateLimited` (429, with the
-        wait asked for, bounded), `NotAdmitted` (401, 403, billing), `TryAgainLater` (5xx, timeout,
+        wait asked for, bounded), `NotAdmitted` (401, 403, 404, billing), `TryAgainLater` (5xx, timeout,
         connection); never anything of an SDK.
         """
         ...
@@ -34,5 +34,8 @@ class Model(Protocol):
 
 class Models(Protocol):
     def model(self, deployment: Deployment) -> Model:
-        """The same object for the same deployment while it is unchanged."""
+        """The same object for the same deployment while it is unchanged.
+
+        Raise `GiveUp` for a provider that does not answer at once, `NotAdmitted` when its key is missing.
+        """
         ...

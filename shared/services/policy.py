@@ -17,6 +17,12 @@ class Policy:
     create_timeout: timedelta = timedelta(seconds=60)
     lapse: timedelta = timedelta(days=3)
     keep_results: timedelta = timedelta(days=90)
+    # Documents. A lease is renewed while its holder lives; patience ends a fault that does not pass.
+    document_lease: timedelta = timedelta(seconds=60)
+    document_wait: Backoff = Backoff(first=timedelta(seconds=5), longest=timedelta(minutes=5))  # noqa: RUF009
+    document_patience: timedelta = timedelta(hours=6)
+    document_late: timedelta = timedelta(hours=1)
+    max_crashes: int = 5
 
     @property
     def hiccup(self) -> timedelta:

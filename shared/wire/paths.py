@@ -2,11 +2,31 @@
 
 from typing import Final
 
-from shared.domain.ids import JobId, TenantId
+from shared.domain.ids import DocumentId, JobId, TenantId
 
+DOCUMENTS: Final = "documents"
 INPUTS: Final = "inputs"
 JOBS: Final = "jobs"
+RESULTS: Final = "results"
 UPLOADS: Final = "uploads"
+# Of a blob, in UTF-16 units.
+MAX_NAME: Final = 1024
+
+
+def dropped(path: str) -> str:
+    """A document by its path below the drop zone."""
+    return f"{DOCUMENTS}/{path}"
+
+
+def result(path: str) -> str | None:
+    """The result of the document dropped there. None: its name would be longer than a blob's may be."""
+    name = f"{path}.json"
+    return f"{RESULTS}/{name}" if len(name.encode("utf-16-le")) // 2 <= MAX_NAME else None
+
+
+def answer(tenant: TenantId, document: DocumentId, retries: int) -> str:
+    """What the model made of a document, until everything that follows from it is done."""
+    return f"{JOBS}/{tenant}/{document}/answer-{retries}.json"
 
 
 def upload(tenant: TenantId, upload_id: str) -> str:

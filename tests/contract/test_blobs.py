@@ -356,3 +356,86 @@ async def test_one_blob_can_be_streamed_into_another(blobs: Blobs, container: st
     assert (await blobs.write(f"{container}/b", copied)).size == source.size
     with pytest.raises(NotFound):
         await blobs.write(f"{container}/b", blobs.read(f"{container}/absent"))
+
+
+@pytest.mark.parametrize("size", [3, MEBIBYTE + 3, PIECE + 3])
+async def test_a_write_under_a_version_replaces_that_version_only(
+    blobs: Blobs, container: str, size: int
+) -> None:
+    path = f"{container}/a"
+    first = await blobs.write(path, stream(b"1"))
+    second = await blobs.write(path, stream(b"2" * size), if_etag=first.etag)
+    with pytest.raises(Conflict):
+        await blobs.write(path, stream(b"3" * size), if_etag=first.etag)
+    assert await blobs.head(path) == second
+    assert await whole(blobs.read(path)) == b"2" * size
+
+
+async def test_a_write_under_a_version_of_what_is_gone_is_a_conflict(blobs: Blobs, container: str) -> None:
+    path = f"{container}/a"
+    first = await blobs.write(path, stream(b"1"))
+    await blobs.delete(path)
+    with pytest.raises(Conflict):
+        await blobs.write(path, stream(b"2"), if_etag=first.etag)
+    assert await blobs.head(path) is None
+
+
+async def test_of_many_writers_under_one_version_exactly_one_wins(blobs: Blobs, container: str) -> None:
+    path = f"{container}/a"
+    first = await blobs.write(path, stream(b"first"))
+
+    async def race(number: int) -> int | None:
+        try:
+            await blobs.write(path, stream(str(number).encode()), if_etag=first.etag)
+        except Conflict:
+            return None
+        return number
+
+    winners = [n for n in await asyncio.gather(*map(race, range(RACERS))) if n is not None]
+    assert [int(await whole(blobs.read(path)))] == winners
+
+
+async def test_only_the_version_that_is_named_is_deleted(blobs: Blobs, container: str) -> None:
+    path = f"{container}/a"
+    first = await blobs.write(path, stream(b"1"))
+    second = await blobs.write(path, stream(b"2"))
+    with pytest.raises(Conflict):
+        await blobs.delete(path, etag=first.etag)
+    assert await blobs.head(path) == second
+    await blobs.delete(path, etag=second.etag)
+    assert await blobs.head(path) is None
+    await blobs.delete(path, etag=second.etag)
+
+
+@pytest.mark.parametrize("size", [3, PIECE + 3])
+async def test_metadata_comes_back_from_a_look_and_not_from_a_listing(
+    blobs: Blobs, container: str, size: int
+) -> None:
+    path = f"{container}/a"
+    written = await blobs.write(path, stream(b"x" * size), metadata={"project": "red tape", "run_id": "7"})
+    found = await blobs.head(path)
+    assert found == written
+    assert found.metadata == {"project": "red tape", "run_id": "7"}
+    assert [info.metadata async for info in blobs.list(path)] == [{}]
+
+
+async def test_pages_make_up_the_listing(blobs: Blobs, container: str) -> None:
+    names = sorted(["a b", "a%20b", "a#b", "deep/1", "deep/2", "é", "z"])
+    for name in names:
+        await blobs.write(f"{container}/{name}", stream(b"x"))
+    seen: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = await blobs.page(f"{container}/", cursor=cursor, limit=2)
+        assert len(page.blobs) <= 2
+        seen += [info.path for info in page.blobs]
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert seen == await paths(blobs.list(f"{container}/"))
+    assert len(seen) == len(names)
+
+
+async def test_where_nothing_is_the_page_is_the_last(blobs: Blobs, container: str) -> None:
+    page = await blobs.page(f"{container}/")
+    assert (page.blobs, page.cursor) == ((), None)

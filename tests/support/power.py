@@ -11,15 +11,19 @@ from typing import Any
 
 from shared.adapters.memory.blobs import MemoryBlobs
 from shared.adapters.memory.events import MemoryEvents
+from shared.adapters.memory.model import MemoryModels
 from shared.adapters.memory.provider import MemoryProvider
+from shared.adapters.memory.queue import MemoryQueue
 from shared.adapters.memory.tables import MemoryTables
-from shared.domain.catalog import Endpoint
+from shared.domain.catalog import Deployment, Endpoint
 from shared.domain.ids import BatchId, ChunkKey, FileId, JobId, RequestKey, TenantId
 from shared.domain.rows import Row
-from shared.ports.blobs import BlobInfo, Blobs, UploadUrl
+from shared.ports.blobs import NO_METADATA, BlobInfo, BlobPage, Blobs, UploadUrl
 from shared.ports.events import Event, Events
+from shared.ports.models import Model, Models, Question
 from shared.ports.orchestrations import Orchestrations
 from shared.ports.providers import BatchProvider, OpenLines, RemoteBatch, StagedFile, Traits
+from shared.ports.queue import Message, Queue
 from shared.ports.tables import Entity, Fields, Tables
 
 
@@ -112,23 +116,36 @@ class PoweredBlobs:
         content: AsyncIterable[bytes],
         *,
         content_type: str | None = None,
+        metadata: Mapping[str, str] = NO_METADATA,
         overwrite: bool = True,
+        if_etag: str | None = None,
     ) -> BlobInfo:
         with self._mains.effect():
-            return await self._blobs.write(path, content, content_type=content_type, overwrite=overwrite)
+            return await self._blobs.write(
+                path,
+                content,
+                content_type=content_type,
+                metadata=metadata,
+                overwrite=overwrite,
+                if_etag=if_etag,
+            )
 
     async def copy(self, source: str, target: str, *, etag: str) -> BlobInfo:
         with self._mains.effect():
             return await self._blobs.copy(source, target, etag=etag)
 
-    async def delete(self, path: str) -> None:
+    async def delete(self, path: str, *, etag: str | None = None) -> None:
         with self._mains.effect():
-            await self._blobs.delete(path)
+            await self._blobs.delete(path, etag=etag)
 
     async def list(self, prefix: str) -> AsyncIterator[BlobInfo]:
         async for info in self._blobs.list(prefix):
             self._mains.check()
             yield info
+
+    async def page(self, prefix: str, *, cursor: str | None = None, limit: int = 5000) -> BlobPage:
+        self._mains.check()
+        return await self._blobs.page(prefix, cursor=cursor, limit=limit)
 
     async def upload_url(self, path: str, *, valid_for: timedelta) -> UploadUrl:
         self._mains.check()
@@ -143,6 +160,37 @@ class PoweredEvents:
     async def publish(self, event: Event) -> None:
         with self._mains.effect():
             await self._events.publish(event)
+
+
+class PoweredQueue:
+    def __init__(self, queue: Queue, mains: Mains) -> None:
+        self._queue = queue
+        self._mains = mains
+
+    async def send(self, message: Message, *, delay: timedelta | None = None) -> None:
+        with self._mains.effect():
+            await self._queue.send(message, delay=delay)
+
+
+class PoweredModels:
+    """A question is an effect: it costs something."""
+
+    def __init__(self, models: Models, mains: Mains) -> None:
+        self._models = models
+        self._mains = mains
+
+    def model(self, deployment: Deployment) -> Model:
+        return _PoweredModel(self._models.model(deployment), self._mains)
+
+
+class _PoweredModel:
+    def __init__(self, model: Model, mains: Mains) -> None:
+        self._model = model
+        self._mains = mains
+
+    async def ask(self, question: Question) -> Row:
+        with self._mains.effect():
+            return await self._model.ask(question)
 
 
 class PoweredProvider:
@@ -234,5 +282,9 @@ def powered(port: Any, mains: Mains) -> Any:
             return PoweredEvents(port, mains)
         case MemoryProvider():
             return PoweredProvider(port, mains)
+        case MemoryQueue():
+            return PoweredQueue(port, mains)
+        case MemoryModels():
+            return PoweredModels(port, mains)
         case _:
             raise AssertionError(f"{type(port).__name__} has no plug")

@@ -13,7 +13,9 @@ from shared.adapters.memory.blobs import MemoryBlobs
 from shared.adapters.memory.clock import FixedClock
 from shared.adapters.memory.events import MemoryEvents
 from shared.adapters.memory.extractor import MemoryExtractor
+from shared.adapters.memory.model import MemoryModels
 from shared.adapters.memory.provider import MemoryProvider
+from shared.adapters.memory.queue import MemoryQueue
 from shared.adapters.memory.tables import MemoryTables
 from shared.adapters.pricing.genai import GenaiPrices
 from shared.adapters.pricing.schemas import JsonschemaRsSchemas
@@ -88,6 +90,8 @@ class World:
         self.tables = MemoryTables()
         self.blobs = MemoryBlobs(self.clock)
         self.events = MemoryEvents()
+        self.queue = MemoryQueue(self.clock)
+        self.models = MemoryModels()
         self.provider = MemoryProvider(clock=self.clock, read_row=read_row, limits=limits)
         self.catalog = FixedCatalog()
         self.extractor = MemoryExtractor()
@@ -107,6 +111,8 @@ class World:
                 clock=self.clock,
                 catalog=self.catalog,
                 providers=OneProvider(wrap(self.provider)),
+                models=wrap(self.models),
+                queue=wrap(self.queue),
                 prices=PRICES,
                 tokens=TOKENS,
                 schemas=JsonschemaRsSchemas(),

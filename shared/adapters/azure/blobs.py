@@ -1,6 +1,6 @@
 """Blobs on Azure Blob Storage."""
 
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -16,12 +16,13 @@ from shared.adapters.azure.errors import azure_errors, translate_each
 from shared.adapters.azure.signatures import UploadSignatures
 from shared.adapters.azure.uploads import Upload
 from shared.adapters.limits import bare_etag, check_new_path, fault_of_name, split_path, split_prefix
-from shared.domain.errors import Conflict, NotFound
-from shared.ports.blobs import BlobInfo, UploadUrl
+from shared.domain.errors import Conflict, GiveUp, NotFound
+from shared.ports.blobs import NO_METADATA, BlobInfo, BlobPage, UploadUrl
 from shared.ports.clock import Clock
 
 DEFAULT_CONTENT_TYPE = "application/octet-stream"
-_LIST_PAGE = 1000
+_LIST_PAGE = 5000
+_ABSENT = {"match_condition": MatchConditions.IfMissing}
 _RANGE_NOT_SATISFIABLE = 416
 
 
@@ -62,14 +63,17 @@ class AzureBlobs:
         content: AsyncIterable[bytes],
         *,
         content_type: str | None = None,
+        metadata: Mapping[str, str] = NO_METADATA,
         overwrite: bool = True,
+        if_etag: str | None = None,
     ) -> BlobInfo:
         check_new_path(path)
         upload = Upload(
             blob=self._blob(path),
             container=self._container(path),
             content_type=content_type or DEFAULT_CONTENT_TYPE,
-            overwrite=overwrite,
+            metadata=metadata,
+            condition=_condition(if_etag) if if_etag else {} if overwrite else _ABSENT,
         )
         with azure_errors(f"blob {path!r}"):
             size, answer = await upload.send(content)
@@ -79,6 +83,7 @@ class AzureBlobs:
             size=size,
             content_type=upload.content_type,
             modified_at=answer["last_modified"],
+            metadata=dict(metadata),
         )
 
     async def copy(self, source: str, target: str, *, etag: str) -> BlobInfo:
@@ -94,22 +99,44 @@ class AzureBlobs:
             raise
         return _to_info(target, copied)
 
-    async def delete(self, path: str) -> None:
+    async def delete(self, path: str, *, etag: str | None = None) -> None:
         try:
             with azure_errors(f"blob {path!r}"):
-                await self._existing(path).delete_blob(delete_snapshots="include")
+                await self._existing(path).delete_blob(delete_snapshots="include", **_condition(etag))
         except NotFound:
             return
+        except Conflict:
+            # Azurite says "changed" of a blob that is gone, too.
+            if await self.head(path) is not None:
+                raise
 
     async def list(self, prefix: str) -> AsyncIterator[BlobInfo]:
         container, beginning = split_prefix(prefix)
         client = self._storage.blobs.here().get_container_client(container)
-        found = client.list_blobs(name_starts_with=beginning or None, results_per_page=_LIST_PAGE)
+        found = client.list_blobs(name_starts_with=beginning or None, results_per_page=1000)
         try:
             async for blob in translate_each(aiter(found), f"blobs under {prefix!r}"):
                 yield _to_info(f"{container}/{blob.name}", blob)
         except NotFound:
             return  # no container yet
+
+    async def page(self, prefix: str, *, cursor: str | None = None, limit: int = _LIST_PAGE) -> BlobPage:
+        container, beginning = split_prefix(prefix)
+        client = self._storage.blobs.here().get_container_client(container)
+        found = client.list_blobs(name_starts_with=beginning or None, results_per_page=limit)
+        # The SDK's iterator of pages knows where the next one begins; its type does not say so.
+        pages: Any = found.by_page(continuation_token=cursor)
+        try:
+            async for page in translate_each(aiter(pages), f"blobs under {prefix!r}"):
+                blobs = tuple([_to_info(f"{container}/{blob.name}", blob) async for blob in page])
+                return BlobPage(blobs=blobs, cursor=pages.continuation_token or None)
+        except NotFound:
+            pass  # no container yet
+        except GiveUp as refused:
+            if cursor is None:
+                raise
+            raise NotFound(f"no page of {prefix!r} begins there") from refused
+        return BlobPage(blobs=(), cursor=None)
 
     async def upload_url(self, path: str, *, valid_for: timedelta) -> UploadUrl:
         check_new_path(path)
@@ -172,4 +199,5 @@ def _to_info(path: str, found: BlobProperties) -> BlobInfo:
         size=found.size,
         content_type=found.content_settings.content_type,
         modified_at=found.last_modified,
+        metadata=dict(found.metadata or {}),
     )

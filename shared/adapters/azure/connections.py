@@ -208,7 +208,8 @@ class TopicConnection:
 
 def quiet_sdk_logs() -> None:
     """Keep requests out of the logs, whatever the root level: their addresses may carry signatures."""
-    for name in ("azure.core", "azure.storage", "azure.data", "azure.eventgrid", "azure.identity", "msal"):
+    names = ("core", "storage", "data", "eventgrid", "identity", "servicebus")
+    for name in (*(f"azure.{name}" for name in names), "msal"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 

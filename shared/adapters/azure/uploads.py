@@ -45,12 +45,16 @@ async def in_blocks(content: AsyncIterable[bytes], size: int = BLOCK_BYTES) -> A
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upload:
-    """One write of one blob. It holds `BLOCKS_IN_FLIGHT` blocks in memory, and the one that is filled."""
+    """One write of one blob. It holds `BLOCKS_IN_FLIGHT` blocks in memory, and the one that is filled.
+
+    `condition` is what the SDK takes to say which version may be replaced; empty: any.
+    """
 
     blob: BlobClient
     container: ContainerClient
     content_type: str
-    overwrite: bool
+    metadata: Mapping[str, str]
+    condition: Mapping[str, Any]
 
     async def send(self, content: AsyncIterable[bytes]) -> tuple[int, Mapping[str, Any]]:
         """The bytes stored, and the service's answer to the request that made them visible."""
@@ -70,18 +74,25 @@ class Upload:
         return staging.size, await self._commit(staging.blocks)
 
     async def _put(self, content: bytes) -> Mapping[str, Any]:
-        settings = self._content_settings()
+        overwrite = self.condition.get("match_condition") is not MatchConditions.IfMissing
+        condition = self.condition if overwrite else {}
         return await with_container(
             self.container,
-            lambda: self.blob.upload_blob(content, overwrite=self.overwrite, content_settings=settings),
+            lambda: self.blob.upload_blob(
+                content,
+                overwrite=overwrite,
+                content_settings=self._content_settings(),
+                metadata=dict(self.metadata),
+                **condition,
+            ),
         )
 
     async def _commit(self, blocks: list[BlobBlock]) -> Mapping[str, Any]:
-        settings = self._content_settings()
-        if self.overwrite:
-            return await self.blob.commit_block_list(blocks, content_settings=settings)
         return await self.blob.commit_block_list(
-            blocks, content_settings=settings, match_condition=MatchConditions.IfMissing
+            blocks,
+            content_settings=self._content_settings(),
+            metadata=dict(self.metadata),
+            **self.condition,
         )
 
     def _content_settings(self) -> ContentSettings:

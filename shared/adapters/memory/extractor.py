@@ -16,8 +16,12 @@ class MemoryExtractor:
         answers: Mapping[str, Extraction | Unreadable] | None = None,
         limits: ExtractionLimits | None = None,
     ) -> None:
-        self._answers = answers or {}
+        self.answers = dict(answers or {})
         self._limits = limits or ExtractionLimits()
+
+    def set_limits(self, limits: ExtractionLimits) -> None:
+        """Hold the documents that follow to other bounds."""
+        self._limits = limits
 
     @property
     def limits(self) -> ExtractionLimits:
@@ -27,8 +31,8 @@ class MemoryExtractor:
     async def extract(self, source: Path, *, name: str, content_type: str | None) -> Extraction | Unreadable:
         """The agreed answer for `name`, else the text of `source`; see the port."""
         data = await asyncio.to_thread(source.read_bytes)
-        if name in self._answers:
-            return self._answers[name]
+        if name in self.answers:
+            return self.answers[name]
         if len(data) > min(self._limits.max_source_bytes, self._limits.max_text_bytes):
             return Unreadable(reason=UnreadableReason.TOO_LARGE, message="The file is too large.")
         return _read(data, name)

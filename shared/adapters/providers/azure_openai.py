@@ -43,7 +43,7 @@ _V1: Final = "/openai/v1"
 def connect(deployment: Deployment, connection: Connection) -> OpenAIBatches:
     """Nothing is sent before the first verb is called."""
     return OpenAIBatches(
-        client=_client(deployment, connection),
+        client=client_of(deployment, connection),
         terms=Terms(
             traits=_traits(deployment),
             model=deployment.deployment,
@@ -63,7 +63,8 @@ def _traits(deployment: Deployment) -> Traits:
     return replace(TRAITS, limits=limits)
 
 
-def _client(deployment: Deployment, connection: Connection) -> openai.AsyncOpenAI:
+def client_of(deployment: Deployment, connection: Connection) -> openai.AsyncOpenAI:
+    """A client that never retries, with what its calls have in common."""
     root = _root(deployment)
     if deployment.api_version is None:
         return openai.AsyncOpenAI(

@@ -7,11 +7,16 @@ import pytest
 
 from shared.settings import NAMES, BadSettings, BlobAddress, EntraSettings, Settings, is_safe_url
 
-LEAST = {"POSTERN_CATALOG": "/etc/postern/catalog.yaml", "POSTERN_STORAGE": "UseDevelopmentStorage=true"}
+LEAST = {
+    "POSTERN_CATALOG": "/etc/postern/catalog.yaml",
+    "POSTERN_STORAGE": "UseDevelopmentStorage=true",
+    "ServiceBusConnection": "Endpoint=sb://127.0.0.1;SharedAccessKeyName=n;SharedAccessKey=k",
+}
 IDENTITY = {
     "POSTERN_CATALOG": "catalog.yaml",
     "POSTERN_STORAGE__blobServiceUri": "https://acme.blob.core.windows.net",
     "POSTERN_STORAGE__tableServiceUri": "https://acme.table.core.windows.net",
+    "ServiceBusConnection__fullyQualifiedNamespace": "acme.servicebus.windows.net",
 }
 
 
@@ -21,7 +26,7 @@ def problems(**changes: str) -> tuple[str, ...]:
     return caught.value.problems
 
 
-def test_a_catalogue_and_storage_are_enough() -> None:
+def test_a_catalogue_storage_and_a_queue_are_enough() -> None:
     settings = Settings.from_env(LEAST)
 
     assert settings.catalog == Path("/etc/postern/catalog.yaml")
@@ -35,6 +40,12 @@ def test_a_catalogue_and_storage_are_enough() -> None:
     assert settings.create_timeout == timedelta(minutes=1)
     assert settings.lapse_margin == timedelta(days=3)
     assert settings.keep_results == timedelta(days=90)
+    assert settings.document_lease == timedelta(minutes=1)
+    assert settings.first_document_wait == timedelta(seconds=5)
+    assert settings.longest_document_wait == timedelta(minutes=5)
+    assert settings.document_patience == timedelta(hours=6)
+    assert settings.document_late == timedelta(hours=1)
+    assert settings.gather_schedule == "0 * * * * *"
     assert settings.openai_scope == "https://cognitiveservices.azure.com/.default"
     assert (settings.events, settings.entra) == (None, None)
 
@@ -109,6 +120,7 @@ def test_every_problem_is_named_at_once() -> None:
     assert [problem.split(" ")[0] for problem in caught.value.problems] == [
         "POSTERN_CATALOG",
         "POSTERN_STORAGE",
+        "ServiceBusConnection",
         "POSTERN_POLL_SECONDS",
         "POSTERN_MAX_ATTEMPTS",
         "POSTERN_EVENTS_ENDPOINT",
@@ -206,3 +218,19 @@ def test_no_secret_is_ever_shown() -> None:
 )
 def test_an_address_is_https_and_nothing_but_an_address(url: str, *, safe: bool) -> None:
     assert is_safe_url(url) is safe
+
+
+def test_the_queue_is_named_in_one_way() -> None:
+    assert Settings.from_env(IDENTITY).bus.namespace == "acme.servicebus.windows.net"
+    name = "ServiceBusConnection__fullyQualifiedNamespace"
+    assert problems(ServiceBusConnection="") == (f"ServiceBusConnection is missing: set it, or {name}",)
+    [both] = problems(**{name: "acme.servicebus.windows.net"})
+    assert "exclude each other" in both
+    [no_host] = problems(ServiceBusConnection="", **{name: "sb://acme.servicebus.windows.net"})
+    assert "host name" in no_host
+
+
+def test_the_first_wait_of_a_document_is_not_above_the_longest() -> None:
+    assert problems(POSTERN_DOCUMENT_BACKOFF_SECONDS="400") == (
+        "POSTERN_DOCUMENT_BACKOFF_MAX_SECONDS must not be below the first wait",
+    )

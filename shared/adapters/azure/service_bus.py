@@ -1,0 +1,129 @@
+"""Messages on an Azure Service Bus queue."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from azure.core.credentials_async import AsyncTokenCredential
+from azure.servicebus import ServiceBusMessage
+from azure.servicebus.aio import ServiceBusClient, ServiceBusSender
+from azure.servicebus.exceptions import (
+    MessageSizeExceededError,
+    ServiceBusAuthenticationError,
+    ServiceBusAuthorizationError,
+    ServiceBusError,
+)
+
+from shared.adapters.azure.connections import Identity, PerLoop, credential_of, quiet_sdk_logs
+from shared.adapters.limits import check_message
+from shared.domain.errors import GiveUp, NotAdmitted, PosternError, TryAgainLater
+from shared.ports.clock import Clock
+from shared.ports.queue import Message
+
+# Opening a link costs half a second of the SDK's own sleeps, so the senders stay open.
+SENDERS: Final = 4
+_SEND_SECONDS: Final = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BusNamespace:
+    """A namespace by connection string, or by its host name to be reached with the identity."""
+
+    connection_string: str | None = field(default=None, repr=False)
+    host: str | None = None
+    identity: Identity = Identity()  # noqa: RUF009 a frozen value
+
+
+class AzureServiceBusQueue:
+    """Costs nothing until the first message. A call that fails for a passing reason is repeated `retries` times.
+
+    The SDK's senders must not be shared by tasks: there are a few, and each sends one message at a time.
+    """
+
+    def __init__(
+        self,
+        namespace: BusNamespace,
+        queue: str,
+        clock: Clock,
+        *,
+        retries: int = 2,
+        make_credential: Callable[[], AsyncTokenCredential] | None = None,
+    ) -> None:
+        quiet_sdk_logs()
+        self._namespace = namespace
+        self._queue = queue
+        self._clock = clock
+        self._retries = retries
+        self._credential = PerLoop(make_credential or (lambda: credential_of(namespace.identity)))
+        self._senders = PerLoop(lambda: _Senders(self._client(), queue))
+
+    async def send(self, message: Message, *, delay: timedelta | None = None) -> None:
+        check_message(message)
+        due = self._clock.now() + delay if delay is not None and delay > timedelta(0) else None
+        sent = ServiceBusMessage(
+            message.body,
+            message_id=message.id,
+            correlation_id=message.correlation_id,
+            application_properties={name: value for name, value in message.properties.items()},  # noqa: C416
+            content_type="application/json",
+            scheduled_enqueue_time_utc=due,
+        )
+        try:
+            await self._senders.here().send(sent)
+        except ServiceBusError as exc:
+            raise _to_error(exc, f"message {message.id!r} to queue {self._queue!r}") from exc
+
+    async def close(self) -> None:
+        """Close what the running loop has opened."""
+        await self._senders.close()
+        await self._credential.close()
+
+    def _client(self) -> ServiceBusClient:
+        if self._namespace.connection_string:
+            return ServiceBusClient.from_connection_string(
+                self._namespace.connection_string, retry_total=self._retries, retry_backoff_max=5
+            )
+        return ServiceBusClient(
+            self._namespace.host or "",
+            self._credential.here(),
+            retry_total=self._retries,
+            retry_backoff_max=5,
+        )
+
+
+class _Senders:
+    def __init__(self, client: ServiceBusClient, queue: str) -> None:
+        self._client = client
+        self._queue = queue
+        self._idle: list[ServiceBusSender] = []
+        self._room = asyncio.Semaphore(SENDERS)
+
+    async def send(self, message: ServiceBusMessage) -> None:
+        async with self._room:
+            sender = self._idle.pop() if self._idle else self._client.get_queue_sender(self._queue)
+            try:
+                await sender.send_messages(message, timeout=_SEND_SECONDS)
+            except BaseException:
+                # Its link may be broken, or in the middle of something.
+                await sender.close()
+                raise
+            self._idle.append(sender)
+
+    async def close(self) -> None:
+        for sender in self._idle:
+            await sender.close()
+        self._idle.clear()
+        await self._client.close()
+
+
+def _to_error(exc: ServiceBusError, what: str) -> PosternError:
+    reason = type(exc).__name__
+    match exc:
+        case ServiceBusAuthenticationError() | ServiceBusAuthorizationError():
+            return NotAdmitted(f"{what}: access refused ({reason}); check the identity's roles or the key")
+        case MessageSizeExceededError():
+            return GiveUp(f"{what}: refused ({reason})")
+        case _:
+            return TryAgainLater(f"{what}: not taken ({reason})")
