@@ -65,6 +65,7 @@ from shared.services.retry_job import RetryJob
 from shared.services.settling.settle_chunk import SettleChunk
 from shared.services.submit_chunk import SubmitChunk
 from shared.services.sweep import Sweep
+from shared.services.sweep_providers import SweepProviders
 from shared.settings import BlobAddress, Settings
 from shared.stores.door import Replies, Uploads
 from shared.stores.jobs import Chunks, Jobs
@@ -176,6 +177,13 @@ def build(parts: Parts) -> App:
             notice=notice,
             clock=parts.clock,
             policy=parts.policy,
+            sweep_providers=SweepProviders(
+                chunks=stores.chunks,
+                catalog=parts.catalog,
+                providers=parts.providers,
+                notice=notice,
+                clock=parts.clock,
+            ),
         ),
     )
 
@@ -280,6 +288,7 @@ def real_parts(env: Mapping[str, str]) -> Parts:
                 key=env.__getitem__,
                 token=ModelTokens(_identity(settings)),
                 create_timeout=settings.create_timeout,
+                openai_scope=settings.openai_scope,
                 clock=clock,
             )
         ),

@@ -1,5 +1,6 @@
 """The life of a chunk: its states, and the only moves between them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -58,6 +59,8 @@ MOVES: Final[Mapping[tuple[ChunkState, ChunkEvent], ChunkState]] = MappingProxyT
         (ChunkState.SETTLED, ChunkEvent.CLEAR): ChunkState.CLEARED,
     }
 )
+
+_KEY: Final = re.compile(r"(?P<job>job_[0-9a-f]+)-(?P<n>\d{1,6})-\d{1,6}-\d{1,6}")
 
 DONE: Final = frozenset({ChunkState.SETTLED, ChunkState.CLEARED})
 
@@ -188,3 +191,17 @@ class Chunk:
         if target is None:
             raise IllegalMove(f"chunk {self.job_id}/{self.n}: {event!s} is not allowed in {self.state!s}")
         return replace(self, state=target)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedChunk:
+    """What a chunk key names."""
+
+    job_id: JobId
+    n: int
+
+
+def read_chunk_key(key: str) -> NamedChunk | None:
+    """The chunk that asked under this key; None if no chunk of ours has such a key."""
+    found = _KEY.fullmatch(key)
+    return NamedChunk(job_id=JobId(found["job"]), n=int(found["n"])) if found else None

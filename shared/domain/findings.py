@@ -22,6 +22,7 @@ class FindingKind(StrEnum):
     NOT_ADMITTED = "not_admitted"
     UNKNOWN_STATE = "unknown_state"
     SIDE_DOOR = "side_door"
+    UNEXPLAINED_BATCH = "unexplained_batch"
     UNPRICED_MODEL = "unpriced_model"
     NO_FILE_EXPIRY = "no_file_expiry"
     UNBALANCED = "unbalanced"

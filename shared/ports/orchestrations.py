@@ -13,6 +13,10 @@ class Orchestrations(Protocol):
         """
         ...
 
+    async def forget_finished(self) -> None:
+        """Let the engine drop what has ended: the records are the truth, and its memory is not free."""
+        ...
+
     async def wake(self, job_id: JobId, run: int) -> None:
         """End its present wait, if it is waiting. An orchestration that is gone is no error."""
         ...

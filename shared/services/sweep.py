@@ -23,6 +23,7 @@ from shared.services.amend_job import amend_job
 from shared.services.announce import Announce, Notice
 from shared.services.collect_chunk import CollectChunk
 from shared.services.policy import Policy
+from shared.services.sweep_providers import SweepProviders
 from shared.stores.jobs import Chunks, Jobs
 from shared.stores.notices import Outbox
 from shared.stores.pulses import Pulses
@@ -48,11 +49,14 @@ class Sweep:
     notice: Notice
     clock: Clock
     policy: Policy
+    sweep_providers: SweepProviders
 
     async def __call__(self, orchestrations: Orchestrations) -> None:
         async for pulse in self.pulses.all():
             await self._guarded("job", self._look_at(pulse, orchestrations))
+        await self._guarded("providers", self.sweep_providers())
         await self._guarded("outbox", self._publish())
+        await self._guarded("engine", orchestrations.forget_finished())
 
     async def _guarded(self, what: str, look: Awaitable[None]) -> None:
         try:

@@ -6,9 +6,9 @@ from typing import Final
 
 from shared.domain.catalog import Endpoint
 from shared.wire.door_faults import BadField
-from shared.wire.problems import Unusable, invalid
+from shared.wire.problems import Unusable
 
-# The three names the limit of output tokens goes by; the first body that has any of them keeps it.
+# The three names that the limit of output tokens goes by. A body that has any of them keeps it.
 TOKEN_LIMITS: Final = ("max_output_tokens", "max_completion_tokens", "max_tokens")
 
 _LIMIT_OF: Final = {Endpoint.CHAT: "max_completion_tokens", Endpoint.RESPONSES: "max_output_tokens"}
@@ -30,8 +30,6 @@ class Shaper:
         default_max_output_tokens: int | None,
     ) -> None:
         limits = [name for name in TOKEN_LIMITS if name in params]
-        if len(limits) > 1:
-            raise invalid("params", f"{' and '.join(limits)} mean the same; give one of them")
         if endpoint is Endpoint.EMBEDDINGS and (limits or schema is not None):
             what = "output_schema" if schema is not None else f"params.{limits[0]}"
             raise Unusable(f"{what} cannot be used with embeddings, which have no text output; leave it out")

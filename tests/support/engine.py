@@ -97,6 +97,9 @@ class Engine:
         if given not in self.started:
             self.started.append(given)
 
+    async def forget_finished(self) -> None:
+        return
+
     async def wake(self, job_id: JobId, run: int) -> None:
         return
 

@@ -5,6 +5,7 @@ from typing import Final
 
 import azure.durable_functions as df
 import grpc
+from durabletask.client import OrchestrationStatus
 
 from shared.domain.errors import TryAgainLater
 from shared.domain.ids import JobId, TenantId
@@ -13,6 +14,7 @@ log = logging.getLogger(__name__)
 
 ORCHESTRATOR: Final = "run_job"
 WAKE: Final = "wake"
+ENDED: Final = [OrchestrationStatus.COMPLETED, OrchestrationStatus.FAILED, OrchestrationStatus.TERMINATED]
 
 
 def instance_id(job_id: JobId, run: int) -> str:
@@ -34,6 +36,12 @@ class DurableOrchestrations:
             raise TryAgainLater(
                 f"the durable engine did not start {identity}: {error.code().name}"
             ) from error
+
+    async def forget_finished(self) -> None:
+        try:
+            await self._client.purge_orchestrations_by(runtime_status=ENDED)
+        except grpc.aio.AioRpcError as error:
+            raise TryAgainLater(f"the durable engine did not purge: {error.code().name}") from error
 
     async def wake(self, job_id: JobId, run: int) -> None:
         try:

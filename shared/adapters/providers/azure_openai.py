@@ -4,6 +4,7 @@ Facts from Microsoft's "Azure OpenAI Batch" and "Quotas and limits" pages, read 
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -32,8 +33,8 @@ TRAITS: Final = Traits(
 INPUT_KEPT: Final = timedelta(days=14)
 OUTPUT_KEPT: Final = timedelta(days=30)
 
-# The deployment's option `scope` names another one: Microsoft's pages name both this and ai.azure.com.
-DEFAULT_SCOPE: Final = "https://cognitiveservices.azure.com/.default"
+# The service counts enqueued tokens approximately: a chunk planned to the last token may not fit.
+QUOTA_USED: Final = 0.95
 
 _TIMEOUT: Final = httpx2.Timeout(600, connect=10, write=60, pool=60)
 _V1: Final = "/openai/v1"
@@ -44,7 +45,7 @@ def connect(deployment: Deployment, connection: Connection) -> OpenAIBatches:
     return OpenAIBatches(
         client=_client(deployment, connection),
         terms=Terms(
-            traits=TRAITS,
+            traits=_traits(deployment),
             model=deployment.deployment,
             input_kept=INPUT_KEPT,
             output_kept=OUTPUT_KEPT,
@@ -52,6 +53,14 @@ def connect(deployment: Deployment, connection: Connection) -> OpenAIBatches:
         ),
         clock=connection.clock,
     )
+
+
+def _traits(deployment: Deployment) -> Traits:
+    """The provider's limits, and what the catalogue sets below them."""
+    given = deployment.limits
+    quota = int(given.enqueued_tokens * QUOTA_USED) if given.enqueued_tokens else None
+    limits = TRAITS.limits.lowered(requests=given.requests, bytes_=given.bytes, tokens=quota)
+    return replace(TRAITS, limits=limits)
 
 
 def _client(deployment: Deployment, connection: Connection) -> openai.AsyncOpenAI:
@@ -95,7 +104,7 @@ def _key(deployment: Deployment, connection: Connection) -> str | None:
 
 
 def _token(deployment: Deployment, connection: Connection) -> Callable[[], Awaitable[str]]:
-    token, scope = connection.token, deployment.options.get("scope", DEFAULT_SCOPE)
+    token, scope = connection.token, connection.openai_scope
     if token is None:
         raise NotAdmitted(f"deployment {deployment.name!r} has no key_setting, and the app has no identity")
     return lambda: token(scope)

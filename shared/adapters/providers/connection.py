@@ -19,3 +19,5 @@ class Connection:
     key: Callable[[str], str]
     token: Callable[[str], Awaitable[str]] | None = None
     create_timeout: timedelta = timedelta(seconds=60)
+    # Microsoft's pages name this one and https://ai.azure.com/.default.
+    openai_scope: str = "https://cognitiveservices.azure.com/.default"

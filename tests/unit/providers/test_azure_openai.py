@@ -3,7 +3,6 @@
 import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from shared.adapters.providers._openai_batches import OpenAIBatches
 from shared.adapters.providers._spool import spooled
 from shared.adapters.providers.azure_openai import connect
 from shared.adapters.providers.connection import Connection
-from shared.domain.catalog import Deployment, Endpoint
+from shared.domain.catalog import Deployment, DeploymentLimits, Endpoint
 from shared.domain.errors import (
     Ambiguous,
     GiveUp,
@@ -68,7 +67,9 @@ async def connected(stub: AzureStub) -> AsyncIterator[Connect]:
     """Connects to the stub; keywords change the deployment."""
     made: list[OpenAIBatches] = []
 
-    def make(*, create_timeout: timedelta = timedelta(seconds=10), **changes: Any) -> OpenAIBatches:
+    def make(
+        *, create_timeout: timedelta = timedelta(seconds=10), scope: str | None = None, **changes: Any
+    ) -> OpenAIBatches:
         fields: dict[str, Any] = {"endpoint": stub.url, "key_setting": "AZURE_KEY", **changes}
         deployment = Deployment(
             name=DeploymentName("mini-batch"),
@@ -79,7 +80,11 @@ async def connected(stub: AzureStub) -> AsyncIterator[Connect]:
         )
         keys = {"AZURE_KEY": SECRET}
         connection = Connection(
-            clock=StoppedClock(), key=keys.__getitem__, token=token, create_timeout=create_timeout
+            clock=StoppedClock(),
+            key=keys.__getitem__,
+            token=token,
+            create_timeout=create_timeout,
+            **({"openai_scope": scope} if scope else {}),
         )
         made.append(connect(deployment, connection))
         return made[-1]
@@ -123,7 +128,7 @@ async def create(provider: OpenAIBatches, stub: AzureStub, **file: object) -> Re
             ("Authorization", "Bearer token-for-https://cognitiveservices.azure.com/.default"),
         ),
         (
-            {"key_setting": None, "options": MappingProxyType({"scope": "api://x/.default"})},
+            {"key_setting": None, "scope": "api://x/.default"},
             "/openai/v1/batches/b",
             {},
             ("Authorization", "Bearer token-for-api://x/.default"),
@@ -542,3 +547,17 @@ async def test_a_source_that_fails_is_told_as_it_is_and_nothing_is_uploaded(
     with pytest.raises(NotFound, match="blob"):
         await provider.stage(KEY, broken, 3)
     assert stub.seen == []
+
+
+def test_the_catalogue_lowers_the_providers_limits(connected: Connect) -> None:
+    limits = DeploymentLimits(enqueued_tokens=1_000_000, requests=500, bytes=1_000_000)
+
+    traits = connected(limits=limits).traits
+
+    assert (traits.limits.requests, traits.limits.bytes, traits.limits.line_bytes) == (
+        500,
+        1_000_000,
+        1_000_000,
+    )
+    # Some of the quota is left over: the service's own count is approximate.
+    assert traits.limits.tokens == 950_000

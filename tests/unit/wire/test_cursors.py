@@ -39,6 +39,14 @@ def test_a_changed_cursor_is_refused(position: str, place: int, character: str) 
             read_cursor("jobs", changed)
 
 
+def test_another_spelling_of_the_same_bytes_is_refused() -> None:
+    cursor = write_cursor("jobs", "2026-")
+    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    last = alphabet.index(cursor[-1])
+    with pytest.raises(InputErrors):
+        read_cursor("jobs", cursor[:-1] + alphabet[last ^ 1])
+
+
 def test_a_cursor_of_another_list_is_refused() -> None:
     cursor = write_cursor("support/jobs", "2026")
     for other in ("retail/jobs", "support/jobs?status=failed", ""):

@@ -271,6 +271,10 @@ def test_params_fill_what_a_body_lacks() -> None:
     assert body_of(own, params=params) == own
 
 
+def test_model_and_an_unset_stream_are_left_out() -> None:
+    assert body_of({**HELLO, "model": "small", "stream": False}) == HELLO
+
+
 def test_responses_call_the_token_limit_by_another_name() -> None:
     body = body_of({"input": "x"}, params={"max_output_tokens": 100}, endpoint=Endpoint.RESPONSES)
     assert body == {"input": "x", "max_output_tokens": 100}
@@ -368,6 +372,12 @@ def test_inputs_give_the_template_its_variables() -> None:
     )
     assert one.custom_id == "t"
     assert one.content == {"text": BlobRef(path="tickets/88413.pdf"), "language": "de"}
+
+
+def test_what_the_job_gets_wrong_is_told_before_the_first_input() -> None:
+    rules = expected(endpoint=Endpoint.EMBEDDINGS, schema=SCHEMA)
+    with pytest.raises(Unusable, match="output_schema"):
+        input_door(rules, parse_template(system=None, user="{text}"))
 
 
 def test_a_template_without_variables_needs_none() -> None:

@@ -46,11 +46,19 @@ JOB = Job(
     source=Source(kind=SourceKind.REQUESTS, path="jobs/job_1/input.jsonl"),
     tags=MappingProxyType({"project": "tickets"}),
 )
-PLAN = Plan(submitted=100, unique=98, reused=1, chunks=1, tally=Tally.of([((Outcome.SUCCEEDED, None), 1)]))
+PLAN = Plan(
+    submitted=100,
+    unique=98,
+    reused=1,
+    chunks=1,
+    rounds=(1,),
+    tally=Tally.of([((Outcome.SUCCEEDED, None), 1)]),
+)
 CHUNK = Chunk(
     job_id=JOB.id,
     n=0,
     attempt=1,
+    planned_by=1,
     deployment=JOB.deployment,
     provider="azure_openai",
     requests=97,
