@@ -3,13 +3,11 @@
 import json
 import signal
 import sqlite3
-from collections.abc import Iterator
 
 import pytest
 
 from tests.local.host.observations import until
-from tests.local.host.trigger_stage import TriggerStage, trigger_stage
-from tests.support.azurite import Azurite
+from tests.local.host.trigger_stage import TriggerStage
 
 pytestmark = [pytest.mark.stack, pytest.mark.azurite]
 
@@ -22,12 +20,6 @@ AWKWARD_NAMES = [
     "two//slashes.txt",
     "uni\u2028line\u0085.txt",
 ]
-
-
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory, azurite: Azurite) -> Iterator[TriggerStage]:
-    with trigger_stage(tmp_path_factory.mktemp("stage"), azurite) as stage:
-        yield stage
 
 
 def poison(stage: TriggerStage) -> list[tuple[str, int]]:
@@ -44,7 +36,7 @@ def test_event_grid_gets_its_code_back(stage: TriggerStage) -> None:
         "data": {"validationCode": "512d38b6"},
     }
 
-    status, body = stage.post("claim", [handshake])
+    status, body = stage.post("claim_document", [handshake])
 
     assert (status, json.loads(body)) == (200, {"validationResponse": "512d38b6"})
 
@@ -55,13 +47,13 @@ def test_an_unknown_function_is_not_found(stage: TriggerStage) -> None:
 
 @pytest.mark.parametrize("content", [{"no": "list"}, [{"eventType": 1}], [{"eventType": "x"}], "text"])
 def test_what_is_no_event_is_refused(stage: TriggerStage, content: object) -> None:
-    assert stage.post("claim", content)[0] == 400
+    assert stage.post("claim_document", content)[0] == 400
 
 
 def test_an_event_whose_url_names_no_blob_is_refused(stage: TriggerStage) -> None:
     event = stage.event("documents")
 
-    assert stage.post("claim", [event])[0] == 400
+    assert stage.post("claim_document", [event])[0] == 400
 
 
 @pytest.mark.parametrize("name", AWKWARD_NAMES)
@@ -70,9 +62,9 @@ async def test_a_function_with_a_client_gets_the_name_as_the_caller_wrote_it(
 ) -> None:
     stage.drop("documents", name)
 
-    assert stage.tell("claim", "documents", name) == 202
+    assert stage.tell("claim_document", "documents", name) == 202
 
-    (entry,) = await stage.seen.after(1, "claim", name=name)
+    (entry,) = await stage.seen.after(1, "claim_document", name=name)
     assert entry["container"] == "documents"
 
 
@@ -109,18 +101,18 @@ async def test_what_does_not_fit_the_path_is_left_out(stage: TriggerStage) -> No
 
 
 async def test_a_blob_that_is_gone_is_dropped(stage: TriggerStage) -> None:
-    stage.tell("claim", "documents", "never-was.txt")
+    stage.tell("claim_document", "documents", "never-was.txt")
 
     await nothing_is_pending(stage)
-    assert not stage.seen.of("claim", name="never-was.txt")
+    assert not stage.seen.of("claim_document", name="never-was.txt")
 
 
 async def test_a_function_that_stumbles_is_tried_again(stage: TriggerStage) -> None:
     stage.drop("documents", "stumbles.txt")
 
-    stage.tell("claim", "documents", "stumbles.txt")
+    stage.tell("claim_document", "documents", "stumbles.txt")
 
-    await stage.seen.after(3, "claim", name="stumbles.txt")
+    await stage.seen.after(3, "claim_document", name="stumbles.txt")
     await nothing_is_pending(stage)
     assert not [blob for blob, _ in poison(stage) if blob == "stumbles.txt"]
 
@@ -128,10 +120,10 @@ async def test_a_function_that_stumbles_is_tried_again(stage: TriggerStage) -> N
 async def test_after_five_tries_an_event_is_poison(stage: TriggerStage) -> None:
     stage.drop("documents", "fails.txt")
 
-    stage.tell("claim", "documents", "fails.txt")
+    stage.tell("claim_document", "documents", "fails.txt")
 
     await until(lambda: ("fails.txt", 5) in poison(stage), "fails.txt is poison")
-    assert len(stage.seen.of("claim", name="fails.txt")) == 5
+    assert len(stage.seen.of("claim_document", name="fails.txt")) == 5
     assert "blob.poison documents/fails.txt" in stage.host.errors
 
 
@@ -139,16 +131,16 @@ async def test_events_survive_a_kill_of_the_host(stage: TriggerStage) -> None:
     names = [f"survivor {number}.txt" for number in range(20)]
     for name in ("hangs.txt", *names):
         stage.drop("documents", name)
-    stage.tell("claim", "documents", "hangs.txt")
-    await stage.seen.after(1, "claim", name="hangs.txt")
+    stage.tell("claim_document", "documents", "hangs.txt")
+    await stage.seen.after(1, "claim_document", name="hangs.txt")
 
-    assert stage.tell("claim", "documents", *names) == 202
+    assert stage.tell("claim_document", "documents", *names) == 202
     stage.host.end(signal.SIGKILL)
     stage.host.start_again()
 
     for name in names:
-        await stage.seen.after(1, "claim", name=name)
-    assert len(await stage.seen.after(2, "claim", name="hangs.txt")) == 2
+        await stage.seen.after(1, "claim_document", name=name)
+    assert len(await stage.seen.after(2, "claim_document", name="hangs.txt")) == 2
 
 
 def test_what_the_host_cannot_serve_is_skipped_with_its_reason(stage: TriggerStage) -> None:

@@ -30,9 +30,9 @@ class TriggerStage:
         self._storage = BlobServiceClient.from_connection_string(azurite.connection_string)
         settings = {
             "SAMPLE_LOG": str(folder / "log.jsonl"),
-            "SAMPLE_STORAGE": azurite.connection_string,
+            "POSTERN_STORAGE": azurite.connection_string,
             "SAMPLE_CONTAINER": "texts",
-            "SAMPLE_BUS": broker.connection_string(),
+            "ServiceBusConnection": broker.connection_string(),
             "SAMPLE_QUEUE": QUEUE,
             "AzureWebJobs.switched_off.Disabled": "true",
         }

@@ -29,13 +29,13 @@ def record(function: str, **values: object) -> None:
 @app.blob_trigger(
     arg_name="document",
     path="documents/{name}",
-    connection="SAMPLE_STORAGE",
+    connection="POSTERN_STORAGE",
     source=func.BlobSource.EVENT_GRID,
 )
-async def claim(document: blob.BlobClient) -> None:
+async def claim_document(document: blob.BlobClient) -> None:
     name = document.blob_name
     tries[name] += 1
-    record("claim", container=document.container_name, name=name, attempt=tries[name])
+    record("claim_document", container=document.container_name, name=name, attempt=tries[name])
     if "hangs" in name:
         await asyncio.sleep(15)
     if "fails" in name or ("stumbles" in name and tries[name] < 3):
@@ -45,7 +45,7 @@ async def claim(document: blob.BlobClient) -> None:
 @app.blob_trigger(
     arg_name="text",
     path="%SAMPLE_CONTAINER%/{folder}/{file}.{extension}",
-    connection="SAMPLE_STORAGE",
+    connection="POSTERN_STORAGE",
     source=func.BlobSource.EVENT_GRID,
 )
 def read(text: func.InputStream) -> None:
@@ -54,18 +54,20 @@ def read(text: func.InputStream) -> None:
         name=text.name,
         uri=text.uri,
         length=text.length,
-        metadata=text.metadata,  # type: ignore[attr-defined] - the base class lacks them
+        metadata=text.metadata,  # type: ignore[attr-defined]  # the base class lacks them
         type=text.blob_properties["ContentType"],  # type: ignore[attr-defined]
         content=text.read().decode(),
     )
 
 
-@app.blob_trigger(arg_name="text", path="scanned/{name}", connection="SAMPLE_STORAGE")
+@app.blob_trigger(arg_name="text", path="scanned/{name}", connection="POSTERN_STORAGE")
 def scanned(text: func.InputStream) -> None:
     record("scanned")
 
 
-@app.service_bus_queue_trigger(arg_name="message", connection="SAMPLE_BUS", queue_name="%SAMPLE_QUEUE%")
+@app.service_bus_queue_trigger(
+    arg_name="message", connection="ServiceBusConnection", queue_name="%SAMPLE_QUEUE%"
+)
 async def process(message: func.ServiceBusMessage) -> None:
     global running
     running += 1
@@ -79,6 +81,8 @@ async def obey(message: func.ServiceBusMessage) -> None:
     order = json.loads(message.get_body())
     record("process", running=running, **order, **description(message))
     await asyncio.sleep(order.get("sleep", 0))
+    if message.delivery_count == 1:
+        await asyncio.sleep(order.get("sleep_first", 0))
     if order.get("fail"):
         raise RuntimeError("this message is not wanted")
     record("processed", id=order["id"])
@@ -103,13 +107,18 @@ def description(message: func.ServiceBusMessage) -> dict[str, object]:
     }
 
 
-@app.service_bus_queue_trigger(arg_name="message", connection="SAMPLE_BUS", queue_name="%SAMPLE_QUEUE%")
+@app.service_bus_queue_trigger(
+    arg_name="message", connection="ServiceBusConnection", queue_name="%SAMPLE_QUEUE%"
+)
 async def switched_off(message: func.ServiceBusMessage) -> None:
     record("switched_off")
 
 
 @app.service_bus_topic_trigger(
-    arg_name="message", connection="SAMPLE_BUS", topic_name="topic", subscription_name="subscription"
+    arg_name="message",
+    connection="ServiceBusConnection",
+    topic_name="topic",
+    subscription_name="subscription",
 )
 async def on_topic(message: func.ServiceBusMessage) -> None:
     record("on_topic")
