@@ -111,12 +111,12 @@ class Stack:
 
     def drop(self, path: str, content: bytes, **metadata: str) -> str:
         """Put a document at `{tenant}/{pipeline}/{any/path}` and give its ETag."""
-        with self._container("documents") as documents, documents.get_blob_client(path) as blob:
+        with self.container("documents") as documents, documents.get_blob_client(path) as blob:
             return str(blob.upload_blob(content, overwrite=True, metadata=metadata)["etag"])
 
     def result(self, path: str) -> dict[str, Any] | None:
         """The result of the document at `path`; None when there is none yet."""
-        with self._container("results") as results:
+        with self.container("results") as results:
             try:
                 return dict(json.loads(results.download_blob(f"{path}.json").readall()))
             except ResourceNotFoundError:
@@ -138,7 +138,13 @@ class Stack:
         with urllib.request.urlopen(request, timeout=10) as response:
             response.read()
 
-    def _container(self, name: str) -> ContainerClient:
+    def feed_counts(self) -> dict[str, int]:
+        """What the feed has done since its start: seen, lost, in_flight, delivered, refused."""
+        with urllib.request.urlopen(f"{self.feed}/counts", timeout=10) as response:
+            return dict(json.loads(response.read()))
+
+    def container(self, name: str) -> ContainerClient:
+        """A client of one container of the stack's storage; the caller closes it."""
         return ContainerClient.from_connection_string(self.storage, name)
 
     def stop(self) -> None:

@@ -1,7 +1,6 @@
 """Blob functions on the local host: from Event Grid's post to the call."""
 
 import json
-import signal
 import sqlite3
 
 import pytest
@@ -125,22 +124,6 @@ async def test_after_five_tries_an_event_is_poison(stage: TriggerStage) -> None:
     await until(lambda: ("fails.txt", 5) in poison(stage), "fails.txt is poison")
     assert len(stage.seen.of("claim_document", name="fails.txt")) == 5
     assert "blob.poison documents/fails.txt" in stage.host.errors
-
-
-async def test_events_survive_a_kill_of_the_host(stage: TriggerStage) -> None:
-    names = [f"survivor {number}.txt" for number in range(20)]
-    for name in ("hangs.txt", *names):
-        stage.drop("documents", name)
-    stage.tell("claim_document", "documents", "hangs.txt")
-    await stage.seen.after(1, "claim_document", name="hangs.txt")
-
-    assert stage.tell("claim_document", "documents", *names) == 202
-    stage.host.end(signal.SIGKILL)
-    stage.host.start_again()
-
-    for name in names:
-        await stage.seen.after(1, "claim_document", name=name)
-    assert len(await stage.seen.after(2, "claim_document", name="hangs.txt")) == 2
 
 
 def test_what_the_host_cannot_serve_is_skipped_with_its_reason(stage: TriggerStage) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from azure.servicebus import ServiceBusMessage
+from azure.servicebus.aio import ServiceBusClient
 from azure.storage.blob import BlobServiceClient, ContainerClient
 
 from tests.local.host.host_process import HERE, HostProcess
@@ -72,6 +74,18 @@ class TriggerStage:
         except urllib.error.HTTPError as refused:
             with refused:
                 return refused.code, refused.read()
+
+    async def send(self, *orders: dict[str, Any], **properties: Any) -> None:
+        """Queue messages; each tells the function what to do, and has its order's id."""
+        messages = [
+            ServiceBusMessage(json.dumps(order), **{"message_id": order["id"], **properties})
+            for order in orders
+        ]
+        async with (
+            ServiceBusClient.from_connection_string(self.broker.connection_string()) as client,
+            client.get_queue_sender(QUEUE) as sender,
+        ):
+            await sender.send_messages(messages)
 
     def close(self) -> None:
         self.host.end()
