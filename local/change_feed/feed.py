@@ -102,9 +102,8 @@ class Feed:
         if task.cancelled():
             return
         if (exc := task.exception()) is not None:
-            # The position stays before it: the next start tries it again.
+            # Missed, as Event Grid may miss one; everything behind it must not wait for it.
             log.error("event.failed", exc_info=exc)
-            return
         self._progress.finish(step)
 
     async def _send(self, change: Change, line: Line, delays: list[float]) -> None:

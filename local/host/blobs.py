@@ -134,7 +134,8 @@ class BlobTrigger:
         try:
             await self._invoke(blob)
         except InvocationFailed as failure:
-            self._failed(blob, failure)
+            log_failure(self._subscribers[blob.function].function, failure)
+            self._failed(blob, failure.message)
         except AzureError as exc:
             # The platform keeps its queue in the same storage: while that is away, nothing is tried.
             log.warning("blob.unreadable %s: %s", blob.path, type(exc).__name__)
@@ -142,6 +143,10 @@ class BlobTrigger:
         except asyncio.CancelledError:
             self._queue.put_back(blob, after_seconds=0, uncounted=True)
             raise
+        except Exception as exc:
+            # One event must not get stuck, nor take the others along.
+            log.exception("blob.broken %s", blob.path)
+            self._failed(blob, f"{type(exc).__name__}: {exc}")
 
     async def _invoke(self, blob: PendingBlob) -> None:
         subscriber = self._subscribers.get(blob.function)
@@ -158,10 +163,9 @@ class BlobTrigger:
             await self._invoker(function, given.data, metadata=given.metadata)
         self._queue.settle(blob)
 
-    def _failed(self, blob: PendingBlob, failure: InvocationFailed) -> None:
-        log_failure(self._subscribers[blob.function].function, failure)
+    def _failed(self, blob: PendingBlob, reason: str) -> None:
         if blob.tries < self._configuration.blobs.tries:
             self._queue.put_back(blob, after_seconds=_FIRST_RETRY_SECONDS * 2 ** (blob.tries - 1))
             return
         log.error("blob.poison %s: %s failed %d times", blob.path, blob.function, blob.tries)
-        self._queue.bury(blob, reason=failure.message)
+        self._queue.bury(blob, reason=reason)

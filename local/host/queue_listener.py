@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from azure.servicebus import ServiceBusReceivedMessage
 from azure.servicebus.aio import AutoLockRenewer, ServiceBusClient, ServiceBusReceiver
-from azure.servicebus.exceptions import MessageLockLostError, ServiceBusError
+from azure.servicebus.exceptions import MessageLockLostError
 
 from local.host.configuration import ServiceBusLimits
 from local.host.functions import Function
@@ -77,7 +77,7 @@ class QueueListener:
                     pause = _FIRST_PAUSE_SECONDS
                     self._found()
                     await self._receive(receiver)
-            except (ServiceBusError, OSError, ValueError) as exc:
+            except Exception as exc:  # noqa: BLE001 - the SDK lets errors of all kinds out when a broker dies
                 self._lost(exc)
                 await self._rest(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)

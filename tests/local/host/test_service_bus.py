@@ -4,6 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from azure.servicebus.aio import ServiceBusClient
+from azure.servicebus.amqp import AmqpAnnotatedMessage
 
 from tests.local.host.observations import until
 from tests.local.host.trigger_stage import QUEUE, TriggerStage
@@ -38,6 +40,16 @@ async def test_a_message_arrives_with_its_properties_and_is_completed(stage: Tri
     assert entry["sequence_number"] > 0
     assert len(entry["lock_token"]) == 36
     await the_queue_is_empty(stage)
+
+
+async def test_a_body_that_is_a_value_arrives_as_bytes(stage: TriggerStage) -> None:
+    async with (
+        ServiceBusClient.from_connection_string(stage.broker.connection_string()) as client,
+        client.get_queue_sender(QUEUE) as sender,
+    ):
+        await sender.send_messages(AmqpAnnotatedMessage(value_body='{"id": "a value"}'))
+
+    await stage.seen.after(1, "processed", id="a value")
 
 
 async def test_a_function_that_raises_gets_the_message_again_until_it_is_dead(stage: TriggerStage) -> None:
