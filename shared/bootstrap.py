@@ -1,5 +1,6 @@
 """The composition root: the one place where ports meet adapters, and the only reader of the environment."""
 
+import asyncio
 import logging
 import os
 from collections.abc import Mapping
@@ -26,14 +27,16 @@ from shared.adapters.files.catalog_blob import CatalogBlob
 from shared.adapters.files.catalog_file import CatalogFile
 from shared.adapters.pricing.genai import GenaiPrices
 from shared.adapters.pricing.schemas import JsonschemaRsSchemas
+from shared.adapters.pricing.splitter import SemanticSplitter
 from shared.adapters.pricing.tokens import ToktokTokens
+from shared.adapters.pricing.windows import GenaiWindows
 from shared.adapters.providers.connection import Connection
 from shared.adapters.providers.model_registry import ModelRegistry
 from shared.adapters.providers.registry import ProviderRegistry
 from shared.domain.waits import Backoff
 from shared.ports.blobs import Blobs
 from shared.ports.catalog import CatalogSource
-from shared.ports.clock import Clock
+from shared.ports.clock import Clock, Sleep
 from shared.ports.events import Events
 from shared.ports.extractor import Extractor
 from shared.ports.identity import TokenVerifier
@@ -42,8 +45,10 @@ from shared.ports.prices import Prices
 from shared.ports.providers import Providers
 from shared.ports.queue import Queue
 from shared.ports.schemas import Schemas
+from shared.ports.splitter import Splitter
 from shared.ports.tables import Tables
 from shared.ports.tokens import Tokens
+from shared.ports.windows import Windows
 from shared.services.advance_chunk import AdvanceChunk
 from shared.services.announce import Announce, Notice
 from shared.services.authenticate import Authenticate
@@ -52,12 +57,17 @@ from shared.services.check_health import CheckHealth
 from shared.services.clear_chunk import ClearChunk
 from shared.services.collect_chunk import CollectChunk
 from shared.services.documents.claim_document import ClaimDocument
+from shared.services.documents.erase_document import EraseDocument
 from shared.services.documents.finish_document import BookDocument, FinishDocument
 from shared.services.documents.grip import TakeDocument
 from shared.services.documents.postpone import Postpone
 from shared.services.documents.process_document import ProcessDocument
 from shared.services.documents.publish_result import PublishResult
+from shared.services.documents.read_documents import ReadDocuments
+from shared.services.documents.retry_document import RetryDocument
 from shared.services.documents.send_claim import SendClaim
+from shared.services.documents.sweep_drop_zone import SweepDropZone
+from shared.services.documents.sweep_open_documents import SweepOpenDocuments
 from shared.services.documents.take_storage_events import TakeStorageEvents
 from shared.services.door.accept_job import AcceptJob
 from shared.services.door.check_job import CheckJob
@@ -67,6 +77,7 @@ from shared.services.erase_job import EraseJob
 from shared.services.finish_job import FinishJob
 from shared.services.heart import Heart
 from shared.services.make_upload import MakeUpload
+from shared.services.pace.pace import Pace
 from shared.services.planning.earlier import Earlier
 from shared.services.planning.first_round import PlanFirstRound
 from shared.services.planning.plan_round import PlanRound
@@ -79,8 +90,10 @@ from shared.services.settling.settle_chunk import SettleChunk
 from shared.services.submit_chunk import SubmitChunk
 from shared.services.sweep import Sweep
 from shared.services.sweep_providers import SweepProviders
+from shared.services.tasks.asking import Ways
 from shared.services.tasks.run_task import RunTask
 from shared.settings import BlobAddress, Settings
+from shared.stores.cursors import Cursors
 from shared.stores.documents import Documents, Gathering, OpenDocuments, Paths
 from shared.stores.door import Replies, Uploads
 from shared.stores.jobs import Chunks, Jobs
@@ -103,12 +116,15 @@ class Parts:
     blobs: Blobs
     events: Events
     clock: Clock
+    sleep: Sleep
     catalog: CatalogSource
     providers: Providers
     models: Models
     queue: Queue
     prices: Prices
     tokens: Tokens
+    splitter: Splitter
+    windows: Windows
     schemas: Schemas
     extractor: Extractor
     verifier: TokenVerifier | None
@@ -139,6 +155,9 @@ class App:
     claim_document: ClaimDocument
     process_document: ProcessDocument
     take_storage_events: TakeStorageEvents
+    read_documents: ReadDocuments
+    retry_document: RetryDocument
+    erase_document: EraseDocument
 
 
 def build(parts: Parts) -> App:
@@ -208,10 +227,24 @@ def build(parts: Parts) -> App:
                 notice=notice,
                 clock=parts.clock,
             ),
+            sweep_open_documents=documents.sweep_open,
+            sweep_drop_zone=documents.sweep_drop_zone,
         ),
         claim_document=documents.claim,
         process_document=documents.process,
         take_storage_events=TakeStorageEvents(claim=documents.claim, notice=notice, clock=parts.clock),
+        read_documents=ReadDocuments(documents=stores.documents),
+        retry_document=RetryDocument(
+            documents=stores.documents,
+            open=stores.open_documents,
+            gathering=stores.gathering,
+            catalog=parts.catalog,
+            clock=parts.clock,
+            send=documents.send,
+        ),
+        erase_document=EraseDocument(
+            documents=stores.documents, paths=stores.paths, blobs=parts.blobs, clock=parts.clock
+        ),
     )
 
 
@@ -230,6 +263,7 @@ class _Stores:
         self.paths = Paths(tables)
         self.open_documents = OpenDocuments(tables)
         self.gathering = Gathering(tables)
+        self.cursors = Cursors(tables)
 
 
 class DocumentLane:
@@ -276,14 +310,44 @@ class DocumentLane:
             clock=parts.clock,
             policy=parts.policy,
             take=TakeDocument(documents=stores.documents, clock=parts.clock, policy=parts.policy),
-            run_task=RunTask(
-                catalog=parts.catalog, models=parts.models, prices=parts.prices, schemas=parts.schemas
-            ),
+            run_task=_run_task(parts),
             finish=self.finish,
             book=book,
             postpone=self.postpone,
             notice=notice,
         )
+        self.sweep_open = SweepOpenDocuments(
+            documents=stores.documents,
+            open=stores.open_documents,
+            queue=parts.queue,
+            send=self.send,
+            finish=self.finish,
+            postpone=self.postpone,
+            notice=notice,
+            clock=parts.clock,
+            policy=parts.policy,
+        )
+        self.sweep_drop_zone = SweepDropZone(
+            documents=stores.documents,
+            cursors=stores.cursors,
+            blobs=parts.blobs,
+            catalog=parts.catalog,
+            claim=self.claim,
+            notice=notice,
+            clock=parts.clock,
+            policy=parts.policy,
+        )
+
+
+def _run_task(parts: Parts) -> RunTask:
+    pace = Pace(clock=parts.clock, sleep=parts.sleep, instances=parts.policy.max_instances)
+    return RunTask(
+        catalog=parts.catalog,
+        ways=Ways(models=parts.models, prices=parts.prices, tokens=parts.tokens, pace=pace),
+        schemas=parts.schemas,
+        splitter=parts.splitter,
+        windows=parts.windows,
+    )
 
 
 def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
@@ -366,6 +430,7 @@ def real_parts(env: Mapping[str, str]) -> Parts:
     clock = SystemClock()
     storage = StorageConnection(_account(settings))
     blobs = AzureBlobs(storage, clock)
+    tokens = ToktokTokens()
     connection = Connection(
         key=env.__getitem__,
         token=ModelTokens(_identity(settings)),
@@ -378,12 +443,15 @@ def real_parts(env: Mapping[str, str]) -> Parts:
         blobs=blobs,
         events=_events(settings),
         clock=clock,
+        sleep=asyncio.sleep,
         catalog=_catalog(settings, env, blobs, clock),
         providers=ProviderRegistry(connection),
         models=ModelRegistry(connection),
         queue=AzureServiceBusQueue(_bus(settings), DOCUMENTS_QUEUE, clock),
         prices=GenaiPrices(),
-        tokens=ToktokTokens(),
+        tokens=tokens,
+        splitter=SemanticSplitter(tokens),
+        windows=GenaiWindows(),
         schemas=JsonschemaRsSchemas(),
         extractor=ForkExtractor(),
         verifier=_verifier(settings, clock),
@@ -405,6 +473,7 @@ def policy_of(settings: Settings) -> Policy:
         document_wait=Backoff(first=settings.first_document_wait, longest=settings.longest_document_wait),
         document_patience=settings.document_patience,
         document_late=settings.document_late,
+        max_instances=settings.max_instances,
     )
 
 

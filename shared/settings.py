@@ -177,6 +177,12 @@ _NAMES: Final = (
         meaning="Seconds after which an unfinished document of the minutes lane is marked late.",
     ),
     Name(
+        name="POSTERN_MAX_INSTANCES",
+        default="1",
+        meaning="The most worker processes that the platform may run at once. They share each deployment's "
+        "tokens per minute, so each takes this part of them.",
+    ),
+    Name(
         name="POSTERN_GATHER_SCHEDULE",
         default="0 * * * * *",
         meaning="How often to look which pipelines are due to gather: six cron fields, UTC. The Functions "
@@ -280,6 +286,7 @@ class Settings:
     longest_document_wait: timedelta
     document_patience: timedelta
     document_late: timedelta
+    max_instances: int
     gather_schedule: str
     events: EventsSettings | None
     entra: EntraSettings | None
@@ -308,6 +315,7 @@ class Settings:
             longest_document_wait=reader.seconds("POSTERN_DOCUMENT_BACKOFF_MAX_SECONDS"),
             document_patience=reader.seconds("POSTERN_DOCUMENT_PATIENCE_SECONDS"),
             document_late=reader.seconds("POSTERN_DOCUMENT_LATE_SECONDS"),
+            max_instances=reader.whole("POSTERN_MAX_INSTANCES", most=1000),
             gather_schedule=reader.schedule("POSTERN_GATHER_SCHEDULE"),
             events=reader.events(),
             entra=reader.entra(),

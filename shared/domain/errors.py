@@ -41,9 +41,10 @@ class RateLimited(TryAgainLater):
 class Deferred(TryAgainLater):
     """Not now: schedule it anew, no sooner than after `retry_after`.
 
-    `fault` is the reason a document ends with once its attempts are used up (`rate_limited`, `timeout`,
-    `infrastructure`); None: nothing failed, it was not its turn, and no attempt is used up. `spent` is what
-    answers that are lost with it have cost; it is to be booked.
+    `fault` is the reason a document ends with once patience is used up (`rate_limited`, `provider_error`,
+    `infrastructure`): something failed, for this document or so often for others that nothing was sent. None:
+    nothing failed, it was not its turn. `spent` is what answers that are lost with it have cost; it is to be
+    booked.
     """
 
     def __init__(

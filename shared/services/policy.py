@@ -23,6 +23,8 @@ class Policy:
     document_patience: timedelta = timedelta(hours=6)
     document_late: timedelta = timedelta(hours=1)
     max_crashes: int = 5
+    # Processes that share a deployment's tokens per minute.
+    max_instances: int = 1
 
     @property
     def hiccup(self) -> timedelta:

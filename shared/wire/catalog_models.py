@@ -188,6 +188,12 @@ class AliasEntry(Entry):
         return self
 
 
+_NEED_A_SCHEMA: Final[Mapping[str, str]] = {
+    "extract": "what to extract",
+    "classify": "the labels, as an enum",
+}
+
+
 class PipelineEntry(Entry):
     task: Literal["summarize", "extract", "classify", "translate", "embed", "prompt"]
     alias: Text
@@ -196,7 +202,7 @@ class PipelineEntry(Entry):
     # `schema` is a method of every pydantic model.
     schema_path: SchemaPath | None = Field(default=None, alias="schema")
     languages: tuple[Language, ...] = Field(default=(), max_length=64)
-    split_tokens: Count | None = None
+    split_tokens: Annotated[int, Field(ge=16, le=10**6)] | None = None
     gather: Cron | None = None
     deadline_hours: Annotated[float, Field(gt=0, le=8784, allow_inf_nan=False)] | None = None
 
@@ -211,8 +217,14 @@ class PipelineEntry(Entry):
             raise ValueError("task translate needs languages")
         if self.languages and self.task != "translate":
             raise ValueError("languages belong to task translate only")
+        if self.prompt is not None and not self.prompt.strip():
+            raise ValueError("prompt must not be blank; leave it out to use the task's own")
         if self.task == "prompt" and self.prompt is None:
             raise ValueError("task prompt needs a prompt")
+        if self.task in _NEED_A_SCHEMA and self.schema_path is None:
+            raise ValueError(f"task {self.task} needs a schema: {_NEED_A_SCHEMA[self.task]}")
+        if self.split_tokens is not None and self.task != "embed":
+            raise ValueError("split_tokens belongs to task embed only")
         return self
 
 

@@ -19,7 +19,9 @@ from shared.adapters.memory.queue import MemoryQueue
 from shared.adapters.memory.tables import MemoryTables
 from shared.adapters.pricing.genai import GenaiPrices
 from shared.adapters.pricing.schemas import JsonschemaRsSchemas
+from shared.adapters.pricing.splitter import SemanticSplitter
 from shared.adapters.pricing.tokens import ToktokTokens
+from shared.adapters.pricing.windows import GenaiWindows
 from shared.adapters.providers._openai_lines import read_row
 from shared.bootstrap import App, Parts, build
 from shared.domain.catalog import Alias, Catalog, Deployment, Tenant
@@ -109,12 +111,15 @@ class World:
                 blobs=wrap(self.blobs),
                 events=wrap(self.events),
                 clock=self.clock,
+                sleep=self.clock.sleep,
                 catalog=self.catalog,
                 providers=OneProvider(wrap(self.provider)),
                 models=wrap(self.models),
                 queue=wrap(self.queue),
                 prices=PRICES,
                 tokens=TOKENS,
+                splitter=SemanticSplitter(TOKENS),
+                windows=GenaiWindows(),
                 schemas=JsonschemaRsSchemas(),
                 extractor=self.extractor,
                 verifier=None,

@@ -16,6 +16,10 @@ class FixedClock:
         assert by >= timedelta(0), "time does not run backwards; make a new clock"
         self._now += by
 
+    async def sleep(self, seconds: float) -> None:
+        """Whoever sleeps by this clock moves it: the wait is over at once."""
+        self.advance(timedelta(seconds=seconds))
+
 
 class SteppingClock:
     """Every look is `step` later than the one before, so that no two instants are equal."""

@@ -15,6 +15,8 @@ from shared.ports.clock import Clock, Sleep
 from shared.services.pace.allowance import Allowance, Grant
 from shared.services.pace.waiting import stirred
 
+INFRASTRUCTURE: Final = "infrastructure"
+
 # Work that was put off together does not come back together.
 _SPREAD: Final = 8
 _SOONEST: Final = timedelta(seconds=1)
@@ -195,6 +197,7 @@ class Gate:
         return Shut(
             "the deployment keeps failing and is left alone for a while",
             retry_after=self._spread(until - self._clock.now()),
+            fault=INFRASTRUCTURE,
         )
 
     def _put_off(self, waiter: _Waiter, now: datetime) -> Deferred:

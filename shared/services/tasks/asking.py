@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from shared.domain.catalog import Deployment, Endpoint, Lane, Tenant
+from shared.domain.catalog import Alias, Deployment, Endpoint, Lane, Tenant
 from shared.domain.errors import Deferred, RateLimited, TryAgainLater
 from shared.domain.rows import Again, CheckAnswer, Judgement, Row, RowKind, judge
 from shared.domain.tasks import TaskOrder
@@ -14,13 +14,12 @@ from shared.domain.usage import NOTHING_SPENT, NOTHING_USED, Spend, Usage
 from shared.ports.models import Models, Question
 from shared.ports.prices import Prices
 from shared.ports.tokens import Tokens
-from shared.services.pace.gate import Shut
+from shared.services.pace.gate import INFRASTRUCTURE, Shut
 from shared.services.pace.pace import Pace
 from shared.services.tasks.prompts import repair_of
 from shared.wire.door_shape import TOKEN_LIMITS
 from shared.wire.prompts import prompt_text
 
-INFRASTRUCTURE: Final = "infrastructure"
 RATE_LIMITED: Final = "rate_limited"
 # What an answer is expected to take where nobody has set a limit.
 UNTOLD_OUTPUT: Final = 1_000
@@ -96,17 +95,13 @@ class Asking:
             tenant=self.order.tenant,
             correlation_id=self.order.correlation_id,
         )
-        before, waits = self.calls, []
+        waits = []
         for deployment in self.deployments:
             try:
                 return await self._answer(deployment, question)
             except Shut as shut:
                 waits.append(shut.retry_after)
-        raise Deferred(
-            f"every deployment of alias {self.order.alias.name!r} keeps failing and is left alone for a while",
-            retry_after=min(waits),
-            fault=INFRASTRUCTURE if self.calls > before else None,
-        )
+        raise all_shut(self.order.alias, waits)
 
     async def _answer(self, deployment: Deployment, question: Question) -> Row:
         gate = self.ways.pace.of(deployment).gate
@@ -167,6 +162,15 @@ class Asking:
         if "messages" not in body:
             return asked
         return asked + _WRAPPING + (limits[0] if limits else UNTOLD_OUTPUT)
+
+
+def all_shut(alias: Alias, waits: Sequence[timedelta]) -> Deferred:
+    """`waits`: how long each deployment is left alone."""
+    return Deferred(
+        f"every deployment of alias {alias.name!r} keeps failing and is left alone for a while",
+        retry_after=min(waits),
+        fault=INFRASTRUCTURE,
+    )
 
 
 def _put_off(trouble: Exception | str, wait: timedelta, fault: str) -> Deferred:

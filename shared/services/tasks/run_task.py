@@ -18,7 +18,7 @@ from shared.ports.schemas import Schemas
 from shared.ports.splitter import Splitter
 from shared.ports.windows import Windows
 from shared.services.pace.gate import Shut
-from shared.services.tasks.asking import Asking, Ways
+from shared.services.tasks.asking import Asking, Ways, all_shut
 from shared.services.tasks.embed import embed
 from shared.services.tasks.one_question import one_question
 from shared.services.tasks.summarize import summarize
@@ -74,10 +74,7 @@ class RunTask:
                 yield
             return
         if waits:
-            raise Deferred(
-                f"every deployment of alias {alias.name!r} keeps failing and is left alone for a while",
-                retry_after=min(waits),
-            )
+            raise all_shut(alias, waits)
         yield
 
     async def in_turn(self, order: TaskOrder) -> TaskResult:

@@ -45,6 +45,7 @@ def test_a_catalogue_storage_and_a_queue_are_enough() -> None:
     assert settings.longest_document_wait == timedelta(minutes=5)
     assert settings.document_patience == timedelta(hours=6)
     assert settings.document_late == timedelta(hours=1)
+    assert settings.max_instances == 1
     assert settings.gather_schedule == "0 * * * * *"
     assert settings.openai_scope == "https://cognitiveservices.azure.com/.default"
     assert (settings.events, settings.entra) == (None, None)
