@@ -50,6 +50,7 @@ from shared.services.collect_chunk import CollectChunk
 from shared.services.door.accept_job import AcceptJob
 from shared.services.door.check_job import CheckJob
 from shared.services.door.once import Once
+from shared.services.door.take_upload import TakeUpload
 from shared.services.erase_job import EraseJob
 from shared.services.finish_job import FinishJob
 from shared.services.heart import Heart
@@ -149,7 +150,7 @@ def build(parts: Parts) -> App:
         ),
         report_usage=ReportUsage(ledger=stores.ledger),
         findings=stores.findings,
-        plan_round=_plan_round(parts, stores, heart),
+        plan_round=_plan_round(parts, stores, heart, notice),
         advance_chunk=_advance_chunk(parts, stores, heart, notice, collect, clear),
         finish_job=FinishJob(
             jobs=stores.jobs,
@@ -205,7 +206,9 @@ def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
     return AcceptJob(
         jobs=stores.jobs,
         pulses=stores.pulses,
-        uploads=stores.uploads,
+        take_upload=TakeUpload(
+            uploads=stores.uploads, jobs=stores.jobs, blobs=parts.blobs, clock=parts.clock
+        ),
         blobs=parts.blobs,
         catalog=parts.catalog,
         check=CheckJob(
@@ -216,7 +219,7 @@ def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
     )
 
 
-def _plan_round(parts: Parts, stores: _Stores, heart: Heart) -> PlanRound:
+def _plan_round(parts: Parts, stores: _Stores, heart: Heart, notice: Notice) -> PlanRound:
     return PlanRound(
         jobs=stores.jobs,
         chunks=stores.chunks,
@@ -224,6 +227,8 @@ def _plan_round(parts: Parts, stores: _Stores, heart: Heart) -> PlanRound:
         catalog=parts.catalog,
         providers=parts.providers,
         heart=heart,
+        clock=parts.clock,
+        notice=notice,
         policy=parts.policy,
         first=PlanFirstRound(
             blobs=parts.blobs,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from local.launcher.containers import make_containers
 from local.launcher.folder import write_whole
 from local.launcher.layout import Layout
 from local.launcher.settings import app_settings, base_environment
 
 PROJECT = Path(__file__).parent.parent.parent
 QUEUES = ("documents", "storage-events")
-CONTAINERS = ("documents", "inputs", "results")
 BLOB_WEBHOOK = "/runtime/webhooks/blobs?functionName=Host.Functions.claim_document"
 _QUEUE = {
     "lockDuration": "PT15S",
@@ -28,8 +28,9 @@ _QUEUE = {
 class Process:
     """One process of the stack.
 
-    It is ready when `url` answers 200, or without one when every port accepts. `after` names what must be
-    ready before its first start. `on_orphaned` is the signal that it gets when the launcher is killed.
+    It is ready when `url` answers 200, or without one when every port accepts, and `prepare`, which is asked
+    until it succeeds, says yes. `after` names what must be ready before its first start. `on_orphaned` is the
+    signal that it gets when the launcher is killed.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Process:
     environment: Mapping[str, str]
     ports: tuple[int, ...]
     url: str | None = None
+    prepare: Callable[[], Awaitable[bool]] | None = None
     after: frozenset[str] = field(default_factory=frozenset)
     on_orphaned: signal.Signals = signal.SIGKILL
     stop_seconds: float = 10.0
@@ -93,7 +95,6 @@ def change_feed(layout: Layout) -> Process:
             *("--log", str(layout.data / "logs" / "azurite-access.log")),
             *("--webhook", f"{layout.http}{BLOB_WEBHOOK}"),
             *("--prefix", "/blobServices/default/containers/documents/"),
-            *(part for name in CONTAINERS for part in ("--container", name)),
         ),
         environment={**process.environment, "FEED_STORAGE": layout.storage},
         after=frozenset({"azurite"}),
@@ -135,6 +136,7 @@ def azurite(layout: Layout) -> Process:
         ),
         environment=base_environment(),
         ports=tuple(port for _, port in servers),
+        prepare=lambda: make_containers(layout.storage),
         on_orphaned=signal.SIGTERM,
         stop_seconds=30.0,
         access_log=True,

@@ -19,7 +19,7 @@ async def is_ready(process: Process) -> bool:
                 return await _answers(process.url)
             for port in process.ports:
                 await _connect(port)
-            return True
+            return process.prepare is None or await process.prepare()
     except (OSError, TimeoutError, EOFError):
         return False
 

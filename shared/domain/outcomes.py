@@ -50,10 +50,10 @@ class Tally:
 
     @classmethod
     def of(cls, verdicts: Iterable[tuple[Verdict, int]]) -> Self:
-        """Add up; beyond `MAX_REASONS` distinct verdicts the rest is counted under `other`."""
+        """Add up; beyond `MAX_REASONS` distinct verdicts further reasons are counted under `other`."""
         counts: dict[Verdict, int] = {}
         for (outcome, reason), number in verdicts:
-            known = (outcome, reason) in counts or len(counts) < MAX_REASONS
+            known = reason is None or (outcome, reason) in counts or len(counts) < MAX_REASONS
             verdict = (outcome, reason if known else OTHER)
             counts[verdict] = counts.get(verdict, 0) + number
         return cls(MappingProxyType(counts))

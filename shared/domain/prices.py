@@ -26,9 +26,11 @@ class Rates:
             (usage.cache_write, self.cache_write),
             (usage.output, self.output),
         ):
-            if tokens and rate is None:
+            if not tokens:
+                continue
+            if rate is None:
                 return None
-            total += tokens * (rate or Decimal(0))
+            total += tokens * rate
         return total / MILLION
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from shared.domain.chunks import Chunk, ChunkState
-from shared.domain.errors import Conflict, NotAdmitted, RateLimited, TryAgainLater
+from shared.domain.errors import Conflict, NotAdmitted, PosternError, RateLimited, TryAgainLater
 from shared.domain.ids import JobId, TenantId
 from shared.domain.jobs import Job, event_of_progress
 from shared.ports.catalog import CatalogSource
@@ -59,16 +59,22 @@ class AdvanceChunk:
             if stored.value.state is ChunkState.CLEARED:
                 return None
             try:
-                step = await self._step(job, stored)
+                moved = await self._step(job, stored)
             except Conflict:
                 continue  # somebody else moved it: look again
             except RateLimited as limited:
                 return limited.retry_after
             except TryAgainLater as later:
-                return await self._hiccup(job, stored.value, later)
-            if isinstance(step, Wait):
-                return None if stored.value.is_done else step.for_
-            await self._show_progress(job, stored.value, step.value)
+                return await self._hiccup(stored.value, later)
+            except PosternError as error:
+                if stored.value.is_done:
+                    return None  # only its files are left, and finishing the job sees to them
+                step = f"chunk {n} ({stored.value.state.value})"
+                await self.notice.step_failing(job_id, tenant, step, error, self.clock.now())
+                return self.policy.poll
+            if isinstance(moved, Wait):
+                return None if stored.value.is_done else moved.for_
+            await self._show_progress(job, stored.value, moved.value)
 
     async def _step(self, job: Job, stored: Stored[Chunk]) -> Step:
         chunk = stored.value
@@ -89,7 +95,7 @@ class AdvanceChunk:
         catalog = await self.catalog.current()
         return self.providers.batch(catalog.deployment(chunk.deployment))
 
-    async def _hiccup(self, job: Job, chunk: Chunk, why: TryAgainLater) -> timedelta | None:
+    async def _hiccup(self, chunk: Chunk, why: TryAgainLater) -> timedelta | None:
         if isinstance(why, NotAdmitted):
             await self.notice.not_admitted(chunk.deployment, why, self.clock.now())
         return None if chunk.is_done else self.policy.hiccup

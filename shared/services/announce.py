@@ -4,8 +4,9 @@ import logging
 from dataclasses import dataclass
 from datetime import datetime
 
-from shared.domain.errors import NotAdmitted, TryAgainLater
+from shared.domain.errors import NotAdmitted, PosternError, TryAgainLater
 from shared.domain.findings import Finding, FindingKind
+from shared.domain.ids import TenantId
 from shared.ports.events import Event, Events
 from shared.stores.notices import Findings, Outbox
 
@@ -53,6 +54,21 @@ class Notice:
             extra={"kind": finding.kind.value, "subject": finding.subject, "tenant": finding.tenant},
         )
         await self.announce.publish(event)
+
+    async def step_failing(
+        self, job_id: str, tenant: TenantId, step: str, why: PosternError, now: datetime
+    ) -> None:
+        """Once a job and step: it is tried again, and somebody has to mend what is in its way."""
+        await self(
+            Finding(
+                kind=FindingKind.STEP_FAILING,
+                subject=f"{job_id}:{step}",
+                tenant=tenant,
+                message=f"job {job_id} cannot go on with {step}: {why}. It is tried again until that is mended",
+                found_at=now,
+                detail={"job_id": job_id, "step": step},
+            )
+        )
 
     async def not_admitted(self, deployment: str, why: NotAdmitted, now: datetime) -> None:
         """Once a day and deployment: somebody has to mend credentials, a role or an account."""

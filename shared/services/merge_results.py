@@ -2,7 +2,6 @@
 
 import heapq
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 
 from shared.domain.chunks import Chunk
 from shared.domain.errors import GiveUp, NotFound
@@ -11,88 +10,104 @@ from shared.ports.blobs import Blobs
 from shared.services.streams import own_lines
 from shared.wire.members import read_index_line
 from shared.wire.paths import JobPaths
-from shared.wire.results import head as head_of
-from shared.wire.results import with_custom_id
+from shared.wire.results import head, with_custom_id
 
 
 class Unbalanced(GiveUp):
     """An input has no outcome, or more than one. The job may not be called done."""
 
 
-@dataclass(order=True, slots=True)
-class _Head:
-    """The next line of one settled file. Opened when its first position comes up, not before."""
-
-    position: int
-    path: str
-    line: bytes = field(default=b"", compare=False)
-    rest: AsyncIterator[bytes] | None = field(default=None, compare=False)
-
-
 async def merge_results(
     blobs: Blobs, job: Job, chunks: list[Chunk], *, partial: bool = False
 ) -> AsyncIterator[bytes]:
-    """One line an input, newline included. Every file is ascending, and no two share a position.
+    """One line an input, newline included, some lines a piece.
 
-    `partial`: inputs without an outcome yet are left out. Otherwise they raise `Unbalanced`.
+    Every file is ascending, and no two share a position. `partial`: inputs without an outcome yet are left
+    out. Otherwise they raise `Unbalanced`.
     """
     if job.plan is None or not job.plan.rounds:
         return
     paths = JobPaths(job.tenant, job.id)
-    heads = [_Head(0, paths.decided(job.plan.rounds[0]))]
-    heads += [_Head(c.first, paths.settled(c.n)) for c in chunks if c.settlement is not None]
-    heapq.heapify(heads)
+    merge = _Merge(job)
+    merge.add(0, _Settled(blobs, paths.decided(job.plan.rounds[0])))
+    for chunk in chunks:
+        if chunk.settlement is not None:
+            merge.add(chunk.first, _Settled(blobs, paths.settled(chunk.n)))
     position = 0
     async for handful in own_lines(blobs, paths.index(job.plan.rounds[0])):
+        lines: list[bytes] = []
         for content in handful:
-            settled = await _at(blobs, heads, position)
+            settled = await merge.at(position)
             if settled is not None:
-                yield with_custom_id(settled, read_index_line(content).id) + b"\n"
+                lines += (with_custom_id(settled, read_index_line(content).id), b"\n")
             elif not partial:
                 raise Unbalanced(f"job {job.id}: input {position + 1} has no outcome")
             position += 1
+        yield b"".join(lines)
     if not partial:
-        _check_nothing_is_left(job, heads, position)
+        merge.check_nothing_is_left(position)
 
 
-def _check_nothing_is_left(job: Job, heads: list[_Head], inputs: int) -> None:
-    opened = [head for head in heads if head.rest is not None]
-    if opened:
-        raise Unbalanced(f"job {job.id}: {opened[0].path} answers input {opened[0].position + 1} once more")
-    if job.plan is not None and inputs != job.plan.submitted:
-        raise Unbalanced(f"job {job.id}: {inputs} inputs are listed, {job.plan.submitted} were submitted")
+class _Settled:
+    """One settled file, read line by line. Opened by the first look, not before."""
+
+    def __init__(self, blobs: Blobs, path: str) -> None:
+        self.path = path
+        self._handfuls = own_lines(blobs, path)
+        self._lines: list[bytes] = []
+
+    async def next(self) -> bytes | None:
+        while not self._lines:
+            try:
+                handful = await anext(self._handfuls, None)
+            except NotFound:
+                return None
+            if handful is None:
+                return None
+            self._lines = handful[::-1]
+        return self._lines.pop()
 
 
-async def _at(blobs: Blobs, heads: list[_Head], position: int) -> bytes | None:
-    """The settled line of this position, if there is one. Moves the heads on."""
-    while heads and heads[0].position <= position:
-        head = heads[0]
-        if head.rest is None:
-            head.rest = _lines(blobs, head.path)
-            await _next(heads, head)
-            continue
-        if head.position < position:
-            raise Unbalanced(f"{head.path} answers input {head.position + 1} once more")
-        line = head.line
-        await _next(heads, head)
-        return line
-    return None
+class _Merge:
+    """Settled files by the position they come to next."""
 
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        # The position, a number that keeps files from being compared, the file, and the line it is at.
+        # A file without a line has not been opened.
+        self._heap: list[tuple[int, int, _Settled, bytes | None]] = []
 
-async def _next(heads: list[_Head], head: _Head) -> None:
-    """Move the foremost head to its next line, or take it away at the end of its file."""
-    line = await anext(head.rest, None) if head.rest is not None else None
-    if line is None:
-        heapq.heappop(heads)
-        return
-    head.line, head.position = line, head_of(line)[0]
-    heapq.heapreplace(heads, head)
+    def add(self, first: int, file: _Settled) -> None:
+        heapq.heappush(self._heap, (first, len(self._heap), file, None))
 
+    async def at(self, position: int) -> bytes | None:
+        """The settled line of this position, if there is one. Positions are asked for in order."""
+        while self._heap and self._heap[0][0] <= position:
+            found, _, file, line = self._heap[0]
+            if line is not None and found < position:
+                raise self._once_more(file, found)
+            await self._move_on()
+            if line is not None:
+                return line
+        return None
 
-async def _lines(blobs: Blobs, path: str) -> AsyncIterator[bytes]:
-    try:
-        async for handful in own_lines(blobs, path):
-            for content in handful:
-                yield content
-    except NotFound:
-        return
+    async def _move_on(self) -> None:
+        """The foremost file to its next line; at its end it is taken away."""
+        _, n, file, _ = self._heap[0]
+        line = await file.next()
+        if line is None:
+            heapq.heappop(self._heap)
+        else:
+            heapq.heapreplace(self._heap, (head(line)[0], n, file, line))
+
+    def check_nothing_is_left(self, inputs: int) -> None:
+        for position, _, file, line in self._heap:
+            if line is not None:
+                raise self._once_more(file, position)
+        if self._job.plan is not None and inputs != self._job.plan.submitted:
+            raise Unbalanced(
+                f"job {self._job.id}: {inputs} inputs are listed, {self._job.plan.submitted} were submitted"
+            )
+
+    def _once_more(self, file: _Settled, position: int) -> Unbalanced:
+        return Unbalanced(f"job {self._job.id}: {file.path} answers input {position + 1} once more")

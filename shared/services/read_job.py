@@ -1,7 +1,9 @@
 """Show jobs: the record, and what its chunks add up to at this moment."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from itertools import batched
 
 import msgspec
 
@@ -17,6 +19,8 @@ from shared.stores.jobs import Chunks, Jobs
 from shared.wire.paths import JobPaths
 from shared.wire.problems import Clash, LineError
 
+# Look-ups of one page that are under way at once.
+SIDE_BY_SIDE = 16
 # A hundred errors of some hundred characters.
 MAX_ERRORS_BYTES = 1024 * 1024
 
@@ -56,8 +60,7 @@ class ReadJob:
 
     async def one(self, tenant: TenantId, job_id: str) -> SeenJob:
         """Raise `NotFound`."""
-        job = (await self.jobs.load(tenant, job_id)).value
-        return SeenJob(job=job, chunks=await self.chunks.of(job.id), errors=await self._errors(job))
+        return await self._seen((await self.jobs.load(tenant, job_id)).value)
 
     async def tenant_of(self, tenants: list[TenantId], job_id: str) -> TenantId:
         """Which of these tenants the job belongs to. Raise `NotFound`."""
@@ -67,16 +70,22 @@ class ReadJob:
         raise NotFound(f"no job {job_id[:80]!r}")
 
     async def page(
-        self, tenant: TenantId, wanted: JobFilter, *, limit: int, after: str | None
-    ) -> tuple[list[Job], bool]:
+        self, tenants: Sequence[TenantId], wanted: JobFilter, *, limit: int, after: str | None
+    ) -> tuple[list[SeenJob], bool]:
         """The newest `limit` jobs that match, after the one with the id `after`; whether there are more."""
         found: list[Job] = []
-        async for job in self.jobs.newest_first(tenant, after=after):
+        async for job in self.jobs.newest_first(tenants, after=after):
             if wanted.matches(job):
-                if len(found) == limit:
-                    return found, True
                 found.append(job)
-        return found, False
+            if len(found) > limit:
+                break
+        seen: list[SeenJob] = []
+        for some in batched(found[:limit], SIDE_BY_SIDE, strict=False):
+            seen += await asyncio.gather(*(self._seen(job) for job in some))
+        return seen, len(found) > limit
+
+    async def _seen(self, job: Job) -> SeenJob:
+        return SeenJob(job=job, chunks=await self.chunks.of(job.id), errors=await self._errors(job))
 
     async def results(self, seen: SeenJob, *, partial: bool) -> AsyncIterator[bytes]:
         """NDJSON in input order. Raise `Clash` while the job is not finished, unless `partial`.

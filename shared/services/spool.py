@@ -1,5 +1,6 @@
 """Lines on local disk, read back in any order."""
 
+import os
 import tempfile
 from array import array
 from types import TracebackType
@@ -13,6 +14,7 @@ class Spool:
         self._offsets = array("Q", bytes(8 * places))
         self._lengths = array("L", bytes(array("L").itemsize * places))
         self._end = 0
+        self._flushed = True
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -35,13 +37,17 @@ class Spool:
 
     def put(self, place: int, content: bytes) -> None:
         self._opened.write(content)
+        self._flushed = False
         self._offsets[place], self._lengths[place] = self._end, len(content)
         self._end += len(content)
 
     def get(self, place: int) -> bytes:
-        """Empty when nothing was put there. Reading begins when all writing is done."""
-        self._opened.seek(self._offsets[place])
-        return self._opened.read(self._lengths[place])
+        """Empty when nothing was put there."""
+        if not self._flushed:
+            self._opened.flush()
+            self._flushed = True
+        # Not through the buffer: it would read a megabyte for every line.
+        return os.pread(self._opened.fileno(), self._lengths[place], self._offsets[place])
 
     @property
     def _opened(self) -> IO[bytes]:

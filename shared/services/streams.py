@@ -1,7 +1,9 @@
 """Streams of lines between blobs and us, in flat memory."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from itertools import batched
+from time import perf_counter
 from typing import Final, Self
 
 from shared.ports.blobs import BlobInfo, Blobs
@@ -10,12 +12,47 @@ from shared.wire.jsonl import split
 # Longer than any line we write ourselves; a provider's line beyond it is unreadable.
 MAX_LINE: Final = 64 * 1024 * 1024
 PIECE: Final = 1024 * 1024
+# Seconds of work after which others get their turn. A call passes through the loop about ten times, and
+# several jobs may be at work.
+STRETCH: Final = 0.002
+# Lines worked on between two looks at the clock.
+HANDFUL: Final = 32
+
+
+class Pause:
+    """Called in every round of a long loop, it lets the rest of the process live: `await pause()`."""
+
+    def __init__(self) -> None:
+        self._since = perf_counter()
+
+    async def __call__(self) -> None:
+        if perf_counter() - self._since > STRETCH:
+            await asyncio.sleep(0)
+            self._since = perf_counter()
+
+
+async def ahead(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    """The same pieces; the next one is on its way while one is worked on."""
+    coming = asyncio.ensure_future(anext(pieces, None))
+    try:
+        while (piece := await coming) is not None:
+            coming = asyncio.ensure_future(anext(pieces, None))
+            yield piece
+    finally:
+        coming.cancel()
+        await asyncio.gather(coming, return_exceptions=True)
 
 
 async def lines_of(blobs: Blobs, path: str) -> AsyncIterator[list[bytes | None]]:
-    """The lines of a blob in handfuls. None stands for one that is too long to be read."""
-    async for handful in split(blobs.read(path), max_line_bytes=MAX_LINE):
-        yield [content for _, content in handful]
+    """The lines of a blob in handfuls; others get their turn between two of them.
+
+    None stands for a line that is too long to be read.
+    """
+    pause = Pause()
+    async for lines in split(ahead(blobs.read(path)), max_line_bytes=MAX_LINE):
+        for handful in batched(lines, HANDFUL, strict=False):
+            yield [content for _, content in handful]
+            await pause()
 
 
 async def own_lines(blobs: Blobs, path: str) -> AsyncIterator[list[bytes]]:

@@ -69,11 +69,14 @@ class SubmitChunk:
         return max(left, timedelta(0))
 
     async def _fits(self, chunk: Chunk, provider: BatchProvider) -> bool:
-        """Whether the job's own batches leave room; other jobs' are the provider's to count."""
+        """Whether the job's own batches leave room; other jobs' are the provider's to count.
+
+        Chunks are looked at side by side: the room of those before it is left to them.
+        """
         quota = provider.traits.limits.tokens
         if quota is None or chunk.tokens is None:
             return True
-        others = [c for c in await self.chunks.of(chunk.job_id) if c.n != chunk.n and c.holds_capacity]
+        others = [c for c in await self.chunks.of(chunk.job_id) if _comes_first(c, chunk)]
         return sum(c.tokens or 0 for c in others) + chunk.tokens <= quota or not others
 
     # Staging
@@ -122,8 +125,7 @@ class SubmitChunk:
         try:
             file = await provider.staged(chunk.remote.input_file)
         except NotFound:
-            forgotten = replace(chunk, remote=replace(chunk.remote, input_file=None))
-            return await self.chunks.replace(stored, forgotten)
+            return await self._stage_anew(stored)
         return None if file.ready else Wait(min(FILE_PENDING, self.policy.poll))
 
     # The one effect that costs money
@@ -242,10 +244,14 @@ class SubmitChunk:
         )
 
     async def _stage_anew(self, stored: Stored[Chunk]) -> Stored[Chunk]:
-        """The staged file is gone, so the create that named it cannot have been taken."""
+        """The staged file is gone, so no create that named it can have been taken.
+
+        A new one is staged after a pause: whoever answers 404 to everything gets no flood of uploads.
+        """
         chunk = stored.value
         waiting = replace(
             chunk.after(ChunkEvent.DEFER),
+            due_at=self.clock.now() + self.policy.hiccup,
             remote=replace(chunk.remote, input_file=None),
             lease=None,
             intended_at=None,
@@ -261,3 +267,9 @@ class SubmitChunk:
             lease=None,
         )
         return await self.chunks.replace(stored, ended)
+
+
+def _comes_first(other: Chunk, chunk: Chunk) -> bool:
+    """Whether it is at the provider already, or is to go there before this one."""
+    unsent = other.state in {ChunkState.PLANNED, ChunkState.WAITING}
+    return other.n != chunk.n and (other.holds_capacity or (unsent and other.n < chunk.n))

@@ -1,5 +1,6 @@
 """What the door remembers: replies to idempotent calls, and uploads."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -7,12 +8,14 @@ from typing import Final
 from shared.domain.ids import JobId, TenantId
 from shared.ports.tables import Fields, Tables
 from shared.stores.stored import Stored
-from shared.wire.records.document import instant, needed_moment, pack, unpack
+from shared.wire.records.document import instant, moment, needed_moment, pack, unpack
 
 REPLIES: Final = "idempotency"
 UPLOADS: Final = "uploads"
 REPLY: Final = "reply/1"
 UPLOAD: Final = "upload/1"
+# As `MakeUpload` makes them.
+_UPLOAD_ID: Final = re.compile(r"upload_[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +57,13 @@ class Replies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upload:
+    """`used_by` without such a job: somebody is making it, or died there, until `claimed_until`."""
+
     id: str
     created_at: datetime
     expires_at: datetime
     used_by: JobId | None = None
+    claimed_until: datetime | None = None
 
 
 class Uploads:
@@ -68,6 +74,9 @@ class Uploads:
         await self._tables.insert(UPLOADS, tenant, upload.id, _upload_to(upload))
 
     async def find(self, tenant: TenantId, upload_id: str) -> Stored[Upload] | None:
+        """Any text may be asked for: what cannot be an id is simply not there."""
+        if not _UPLOAD_ID.fullmatch(upload_id):
+            return None
         entity = await self._tables.get(UPLOADS, tenant, upload_id)
         return Stored(_upload_from(upload_id, entity.fields), entity) if entity else None
 
@@ -102,6 +111,7 @@ def _upload_to(upload: Upload) -> Fields:
         "created_at": instant(upload.created_at),
         "expires_at": instant(upload.expires_at),
         "used_by": upload.used_by,
+        "claimed_until": instant(upload.claimed_until),
     }
     return pack(UPLOAD, document)
 
@@ -113,4 +123,5 @@ def _upload_from(upload_id: str, fields: Fields) -> Upload:
         created_at=needed_moment(record["created_at"]),
         expires_at=needed_moment(record["expires_at"]),
         used_by=JobId(record["used_by"]) if record["used_by"] else None,
+        claimed_until=moment(record.get("claimed_until")),
     )

@@ -1,13 +1,13 @@
 """Job and chunk records."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 from shared.domain.chunks import Chunk
 from shared.domain.errors import NotFound
 from shared.domain.ids import JobId, TenantId
 from shared.domain.jobs import Job
-from shared.ports.tables import Tables
+from shared.ports.tables import Entity, Tables
 from shared.stores.stored import Stored
 from shared.wire.records import chunk as chunk_record
 from shared.wire.records import job as job_record
@@ -32,6 +32,18 @@ def _row(job: str) -> str | None:
     if not all(c in "0123456789abcdef" for c in digits):
         return None
     return f"{_LAST - int(digits[:_MILLIS_DIGITS], 16):0{_MILLIS_DIGITS}x}-{job}"
+
+
+async def _by_row(scans: Sequence[AsyncIterator[Entity]]) -> AsyncIterator[Entity]:
+    """Several scans, each in the order of its rows, as one. Reads one entity ahead in each."""
+    heads = [(entity, scan) for scan in scans if (entity := await anext(scan, None))]
+    while heads:
+        first = min(heads, key=lambda head: head[0].row)
+        heads.remove(first)
+        entity, scan = first
+        yield entity
+        if (following := await anext(scan, None)) is not None:
+            heads.append((following, scan))
 
 
 class Jobs:
@@ -63,12 +75,15 @@ class Jobs:
         entity = await self._tables.replace(JOBS, old.entity, job_record.to_fields(new))
         return Stored(new, entity)
 
-    async def newest_first(self, tenant: TenantId, *, after: str | None = None) -> AsyncIterator[Job]:
-        """All of a tenant's jobs; `after` is the id of the last one seen."""
+    async def newest_first(
+        self, tenants: Sequence[TenantId], *, after: str | None = None
+    ) -> AsyncIterator[Job]:
+        """All jobs of these tenants; `after` is the id of the last one seen."""
         row = _row(after) if after else None
         # The smallest row key that is greater than `row`.
         start = f"{row}!" if row else ""
-        async for entity in self._tables.scan(JOBS, tenant, start=start):
+        scans = [self._tables.scan(JOBS, tenant, start=start) for tenant in tenants]
+        async for entity in _by_row(scans):
             yield job_record.from_fields(entity.fields)
 
 

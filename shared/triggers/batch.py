@@ -1,7 +1,7 @@
 """The hours lane: the orchestrator, and the activity behind each name it calls."""
 
 from collections.abc import Generator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import azure.durable_functions as df
@@ -9,14 +9,10 @@ import azure.functions as func
 from durabletask import task
 
 from shared.bootstrap import application
-from shared.domain.errors import Superseded
-from shared.domain.ids import JobId, TenantId
 from shared.orchestration import job as orchestration
+from shared.triggers import steps
 
 blueprint = df.Blueprint(http_auth_level=func.AuthLevel.ANONYMOUS)
-
-Answer = dict[str, Any]
-SUPERSEDED: Answer = {orchestration.SUPERSEDED: True}
 
 
 class RuntimeContext:
@@ -51,33 +47,15 @@ def run_job(context: task.OrchestrationContext, job: Any) -> Generator[Any, Any,
 
 
 @blueprint.activity_trigger(input_name="job")
-async def plan_round(job: Any) -> Answer:
-    try:
-        answer = await application().plan_round(TenantId(job["tenant"]), JobId(job["job_id"]), job["run"])
-    except Superseded:
-        return SUPERSEDED
-    return {"chunks": answer.chunks, **_wait(answer.wait)}
+async def plan_round(job: Any) -> steps.Answer:
+    return await steps.plan_round(application(), job)
 
 
 @blueprint.activity_trigger(input_name="job")
-async def advance_chunk(job: Any) -> Answer:
-    try:
-        wait = await application().advance_chunk(
-            TenantId(job["tenant"]), JobId(job["job_id"]), job["n"], job["run"]
-        )
-    except Superseded:
-        return SUPERSEDED
-    return {"done": wait is None, **_wait(wait)}
+async def advance_chunk(job: Any) -> steps.Answer:
+    return await steps.advance_chunk(application(), job)
 
 
 @blueprint.activity_trigger(input_name="job")
-async def finish_job(job: Any) -> Answer:
-    try:
-        wait = await application().finish_job(TenantId(job["tenant"]), JobId(job["job_id"]), job["run"])
-    except Superseded:
-        return SUPERSEDED
-    return _wait(wait)
-
-
-def _wait(wait: timedelta | None) -> Answer:
-    return {} if wait is None else {"wait_seconds": max(wait.total_seconds(), 0.1)}
+async def finish_job(job: Any) -> steps.Answer:
+    return await steps.finish_job(application(), job)

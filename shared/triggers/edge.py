@@ -67,14 +67,14 @@ class Call:
             return [self.tenant.id]
         return list((await self.app.catalog.current()).tenants)
 
-    async def tenant_asked_for(self) -> TenantId:
-        """The caller's own; an operator may name another in `?tenant=`. Raise `NotFound`."""
-        asked = self.query("tenant")
-        if asked is None or asked == self.tenant.id:
-            return self.tenant.id
-        if asked not in await self.tenants():
+    async def tenants_asked_for(self) -> list[TenantId]:
+        """All that the caller may see, or of them the one in `?tenant=`. Raise `NotFound`."""
+        tenants, asked = await self.tenants(), self.query("tenant")
+        if asked is None:
+            return tenants
+        if asked not in tenants:
             raise NotFound(f"no tenant {asked[:64]!r}")
-        return TenantId(asked)
+        return [TenantId(asked)]
 
     async def owner_of(self, job_id: str) -> TenantId:
         """The tenant of a job that the caller may see. Raise `NotFound`."""

@@ -173,20 +173,20 @@ def _view(call: Call, seen: SeenJob) -> dict[str, object]:
 
 
 async def _list(call: Call) -> Response:
-    """The caller's own jobs, newest first; an operator names the tenant whose jobs it wants."""
+    """The caller's own jobs, newest first; an operator sees everybody's, or those of one `?tenant=`."""
     limit = call.number("limit", default=50, most=200)
     wanted = JobFilter(
         status=call.choice("status", tuple(JobStatus)),
         alias=call.query("alias"),
         project=call.query("project"),
     )
-    tenant = await call.tenant_asked_for()
-    scope = f"jobs:{tenant}:{wanted.status}:{wanted.alias}:{wanted.project}"
+    tenants = await call.tenants_asked_for()
+    scope = f"jobs:{call.tenant.id}:{call.query('tenant')}:{wanted.status}:{wanted.alias}:{wanted.project}"
     cursor = call.query("after")
     after = read_cursor(scope, cursor) if cursor else None
-    jobs, more = await call.app.read_job.page(tenant, wanted, limit=limit, after=after)
-    data = [_view(call, await call.app.read_job.one(tenant, job.id)) for job in jobs]
-    return json_response(page_json(data, next_cursor=write_cursor(scope, jobs[-1].id) if more else None))
+    page, more = await call.app.read_job.page(tenants, wanted, limit=limit, after=after)
+    following = write_cursor(scope, page[-1].job.id) if more else None
+    return json_response(page_json([_view(call, seen) for seen in page], next_cursor=following))
 
 
 async def _results(call: Call) -> Response:

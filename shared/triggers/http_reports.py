@@ -9,6 +9,7 @@ from azurefunctions.extensions.http.fastapi import Request, Response
 from shared.domain.errors import NotFound
 from shared.domain.ids import TenantId
 from shared.triggers.edge import Call, answer, json_response
+from shared.wire.openapi.document import openapi_document
 from shared.wire.problems import InputErrors, NotAvailable, invalid
 from shared.wire.usage_views import usage_report_csv, usage_report_json
 from shared.wire.views import alias_json, finding_json, page_json
@@ -18,6 +19,8 @@ blueprint = df.Blueprint(http_auth_level=func.AuthLevel.ANONYMOUS)
 WINDOWS = {"24h": timedelta(hours=24), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 LONGEST = timedelta(days=366)
 MAX_GROUPS = 8
+# Days are added to a time: at the ends of the calendar that fails.
+YEARS = range(2000, 9000)
 
 
 @blueprint.route(route="v1/usage", methods=["GET"])
@@ -32,7 +35,8 @@ async def list_findings(req: Request) -> Response:
         if call.tenant.admin:
             owners.append(None)
         found = [f for owner in owners async for f in call.app.findings.of(owner)]
-        newest = sorted(found, key=lambda f: f.found_at, reverse=True)
+        limit = call.number("limit", default=200, most=1000)
+        newest = sorted(found, key=lambda f: f.found_at, reverse=True)[:limit]
         return json_response(page_json([finding_json(f) for f in newest], next_cursor=None))
 
     return await answer(req, findings)
@@ -46,6 +50,14 @@ async def list_aliases(req: Request) -> Response:
         return json_response(page_json(data, next_cursor=None))
 
     return await answer(req, aliases)
+
+
+@blueprint.route(route="v1/openapi.json", methods=["GET"])
+async def openapi(req: Request) -> Response:
+    async def document(call: Call) -> Response:
+        return json_response(openapi_document())
+
+    return await answer(req, document)
 
 
 @blueprint.route(route="console", methods=["GET"])
@@ -103,9 +115,12 @@ def _instant(call: Call, name: str, default: datetime) -> datetime:
         return default
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise _no_time(name) from None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    if moment.year not in YEARS:
+        raise _no_time(name)
+    return moment
 
 
 def _no_time(name: str) -> InputErrors:

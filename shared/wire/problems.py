@@ -15,6 +15,7 @@ from shared.domain.errors import (
     RateLimited,
     Rejected,
     TryAgainLater,
+    Unauthenticated,
 )
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -49,14 +50,6 @@ class InputErrors(Refused):
         self.errors = tuple(errors[:MAX_ERRORS])
         self.total = max(total or 0, len(errors))
         super().__init__(_summary(self.errors, self.total))
-
-
-class NotAuthenticated(Refused):
-    """No credentials, or credentials that nobody here has."""
-
-    status = 401
-    code = "not_authenticated"
-    title = "Credentials are missing or not valid"
 
 
 class TooLarge(Refused):
@@ -125,7 +118,7 @@ def headers(error: Exception) -> Mapping[str, str]:
     """The headers that belong to a problem."""
     found = {"content-type": MEDIA_TYPE}
     match error:
-        case NotAuthenticated():
+        case Unauthenticated():
             found["www-authenticate"] = "Bearer"
         case RateLimited():
             found["retry-after"] = str(max(int(error.retry_after.total_seconds()), 1))
@@ -145,27 +138,31 @@ def _described(error: Exception) -> tuple[int, str, str, str]:
     match error:
         case Refused():
             return error.status, error.code, error.title, str(error)
+        case Unauthenticated():
+            return 401, "not_authenticated", "Credentials are missing or not valid", str(error)
         case NotFound():
             return 404, "not_found", "There is no such thing here", str(error)
-        case Clash():
-            return 409, error.code, "Not in this state", str(error)
-        case Conflict():
-            return (
-                409,
-                "conflict",
-                "Not in this state",
-                "it was changed by another call; read it and try again",
-            )
+        case Conflict() | IllegalMove():
+            return _described_conflict(error)
         case Rejected():
             return 422, error.code, Unusable.title, str(error)
         case TryAgainLater():
             return 503, "try_again", "Something we need does not answer", "try again in a few seconds"
-        case IllegalMove():
-            return 409, "conflict", "Not in this state", str(error)
         case GiveUp():
             return 422, Unusable.code, Unusable.title, str(error)
         case _:
             return 500, "internal", "Something went wrong on our side", "it has been logged; try again later"
+
+
+def _described_conflict(error: Conflict | IllegalMove) -> tuple[int, str, str, str]:
+    title = "Not in this state"
+    match error:
+        case Clash():
+            return 409, error.code, title, str(error)
+        case IllegalMove():
+            return 409, "conflict", title, str(error)
+        case _:
+            return 409, "conflict", title, "it was changed by another call; read it and try again"
 
 
 def _summary(errors: Iterable[LineError], total: int) -> str:

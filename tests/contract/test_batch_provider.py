@@ -1,11 +1,16 @@
 """The promises of `shared.ports.providers.BatchProvider`, asked of every provider."""
 
+import asyncio
+import inspect
 import json
-from collections.abc import AsyncIterator, Callable
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+import httpx2
 import pytest
 
 from shared.adapters.memory.provider import MemoryProvider
@@ -18,6 +23,7 @@ from shared.domain.errors import NotFound
 from shared.domain.ids import BatchId, ChunkKey, DeploymentName, FileId, RequestKey
 from shared.domain.rows import Finish, RowKind
 from shared.ports.providers import BatchProvider, OpenLines, RemoteState
+from tests.local.simulator.process import Simulator
 from tests.unit.providers.azure_stub import START, azure_stub
 
 
@@ -33,13 +39,13 @@ class StoppedClock:
 class Service:
     """A provider, and a hand on the service behind it.
 
-    `finish` lets a batch run to its end; `side_door` creates one that does not carry any key of ours.
-    `start` is the service's time before the first call.
+    No batch ends by itself: `finish` lets one run to its end and waits for that. `side_door` creates one that
+    carries no key of ours. `start` is the service's time before the first call.
     """
 
     provider: BatchProvider
-    finish: Callable[[BatchId], None]
-    side_door: Callable[[FileId], BatchId]
+    finish: Callable[[BatchId], Awaitable[None]]
+    side_door: Callable[[FileId], Awaitable[BatchId]]
     start: datetime
 
 
@@ -49,10 +55,13 @@ async def memory_service() -> AsyncIterator[Service]:
     provider = MemoryProvider(clock=clock, read_row=read_row)
     provider.habits.stuck = True
 
-    def finish(batch: BatchId) -> None:
+    async def finish(batch: BatchId) -> None:
         provider.habits.stuck = False
 
-    yield Service(provider=provider, finish=finish, side_door=provider.open_side_door, start=clock.time)
+    async def side_door(file: FileId) -> BatchId:
+        return provider.open_side_door(file)
+
+    yield Service(provider=provider, finish=finish, side_door=side_door, start=clock.time)
 
 
 @asynccontextmanager
@@ -68,20 +77,81 @@ async def azure_service() -> AsyncIterator[Service]:
             key_setting="KEY",
         )
         registry = ProviderRegistry(Connection(clock=clock, key=lambda name: "secret"))
+
+        async def finish(batch: BatchId) -> None:
+            stub.finish(batch)
+
+        async def side_door(file: FileId) -> BatchId:
+            return BatchId(stub.add_batch(input_file_id=file)["id"])
+
         try:
-            yield Service(
-                provider=registry.batch(deployment),
-                finish=stub.finish,
-                side_door=lambda file: BatchId(stub.add_batch(input_file_id=file)["id"]),
-                start=clock.time,
-            )
+            provider = registry.batch(deployment)
+            yield Service(provider=provider, finish=finish, side_door=side_door, start=clock.time)
         finally:
             await registry.close()
+
+
+@pytest.fixture(scope="module")
+def simulator() -> Iterator[Simulator]:
+    """The provider simulator in a process of its own, for all tests of this module."""
+    with tempfile.TemporaryDirectory() as folder:
+        started = Simulator(data=Path(folder) / "simulator")
+        try:
+            started.start()
+            yield started
+        finally:
+            started.stop()
+
+
+@asynccontextmanager
+async def simulated_service(
+    simulator: Simulator, *, api_version: str | None = None
+) -> AsyncIterator[Service]:
+    """A new time in the simulator's life: what earlier tests left behind is two days old."""
+    clock = StoppedClock()
+    simulator.send("DELETE", "rules")
+    simulator.rule(match={}, then={"batch": "completed", "after_seconds": 3600})
+    simulator.advance(days=2)
+    clock.time = datetime.fromtimestamp(int(simulator.get("clock")["now"]), UTC)
+    deployment = Deployment(
+        name=DeploymentName("mini-batch"),
+        provider="azure_openai",
+        model="gpt-5-mini",
+        deployment="gpt-5-mini-batch",
+        endpoint=f"{simulator.url}/azure",
+        api_version=api_version,
+        key_setting="KEY",
+    )
+    registry = ProviderRegistry(Connection(clock=clock, key=lambda name: "secret"))
+    provider = registry.batch(deployment)
+
+    async def finish(batch: BatchId) -> None:
+        simulator.advance(hours=2)
+        async with asyncio.timeout(20):
+            while (await provider.retrieve(batch)).state is RemoteState.RUNNING:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+
+    async def side_door(file: FileId) -> BatchId:
+        wanted = {"input_file_id": file, "endpoint": "/v1/chat/completions", "completion_window": "24h"}
+        async with httpx2.AsyncClient(headers={"api-key": "somebody else"}) as client:
+            made = await client.post(f"{simulator.url}/azure/openai/v1/batches", json=wanted)
+        return BatchId(made.json()["id"])
+
+    try:
+        yield Service(provider=provider, finish=finish, side_door=side_door, start=clock.time)
+    finally:
+        await registry.close()
+
+
+def dated_simulated_service(simulator: Simulator) -> AbstractAsyncContextManager[Service]:
+    return simulated_service(simulator, api_version="2024-10-21")
 
 
 PROVIDERS = [
     pytest.param(memory_service, id="memory"),
     pytest.param(azure_service, id="azure_openai"),
+    pytest.param(simulated_service, id="azure_openai, simulated", marks=pytest.mark.stack),
+    pytest.param(dated_simulated_service, id="azure_openai, dated paths, simulated", marks=pytest.mark.stack),
 ]
 
 KEY = ChunkKey("job_1-0-1-1")
@@ -89,8 +159,11 @@ KEY = ChunkKey("job_1-0-1-1")
 
 @pytest.fixture(params=PROVIDERS)
 async def service(request: pytest.FixtureRequest) -> AsyncIterator[Service]:
-    make: Callable[[], AbstractAsyncContextManager[Service]] = request.param
-    async with make() as made:
+    make: Callable[..., AbstractAsyncContextManager[Service]] = request.param
+    needed = [
+        request.getfixturevalue(name) for name in inspect.signature(make).parameters if name == "simulator"
+    ]
+    async with make(*needed) as made:
         yield made
 
 
@@ -186,7 +259,7 @@ async def test_a_running_batch_has_no_end(service: Service) -> None:
 async def test_a_completed_batch_answers_every_request_under_its_key(service: Service) -> None:
     file = await stage(service.provider, "one", "two", "three")
     batch = await service.provider.create(KEY, file, Endpoint.CHAT)
-    service.finish(batch.id)
+    await service.finish(batch.id)
 
     ended = await service.provider.retrieve(batch.id)
 
@@ -206,7 +279,7 @@ async def test_a_completed_batch_answers_every_request_under_its_key(service: Se
 
 async def test_results_stay_for_days(service: Service) -> None:
     batch = await service.provider.create(KEY, await stage(service.provider), Endpoint.CHAT)
-    service.finish(batch.id)
+    await service.finish(batch.id)
     ended = await service.provider.retrieve(batch.id)
 
     assert ended.output_file is not None
@@ -225,7 +298,7 @@ async def test_cancelling_is_asked_for_and_may_be_repeated(service: Service) -> 
 
 async def test_cancelling_a_batch_that_has_ended_is_no_error(service: Service) -> None:
     batch = await service.provider.create(KEY, await stage(service.provider), Endpoint.CHAT)
-    service.finish(batch.id)
+    await service.finish(batch.id)
 
     await service.provider.cancel(batch.id)
 
@@ -257,7 +330,7 @@ async def test_what_never_existed_is_not_found(service: Service) -> None:
 async def test_all_batches_of_the_account_are_listed_and_a_side_door_has_no_key(service: Service) -> None:
     file = await stage(service.provider)
     first = await service.provider.create(KEY, file, Endpoint.CHAT)
-    alien = service.side_door(file)
+    alien = await service.side_door(file)
 
     listed = [(batch.id, batch.key) async for batch in service.provider.batches(since=service.start)]
 

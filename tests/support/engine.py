@@ -1,26 +1,41 @@
-"""A durable engine in a few lines: runs the real orchestration over the real use cases, on a stepped clock.
+"""A durable engine in a few lines: runs the real orchestration over the real activities, on a stepped clock.
 
-No history and no replay: what must survive a crash lies in the records, and the tests crash it on purpose.
+Activities of one orchestration run side by side, as do orchestrations; time passes only when all of them
+sleep. There is no replay: what must survive a crash lies in the records, and tests crash it on purpose.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+import json
+from collections import deque
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from shared.adapters.memory.clock import FixedClock
 from shared.bootstrap import App
-from shared.domain.errors import Superseded
 from shared.domain.ids import JobId, TenantId
-from shared.orchestration.job import ADVANCE_CHUNK, FINISH_JOB, PLAN_ROUND, run_job
+from shared.orchestration.job import ADVANCE_CHUNK, FINISH_JOB, PLAN_ROUND, WAKE, run_job
+from shared.triggers import steps
 
-Activity = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+MAX_PAYLOAD: Final = 16 * 1024
+ACTIVITIES: Final = {
+    PLAN_ROUND: steps.plan_round,
+    ADVANCE_CHUNK: steps.advance_chunk,
+    FINISH_JOB: steps.finish_job,
+}
+
+
+class ActivityFailed(Exception):
+    """What the runtime raises in an orchestrator whose activity has raised."""
 
 
 @dataclass(eq=False)
 class Call:
     activity: str
     given: dict[str, Any]
+    running: asyncio.Task[Any] | None = None
 
 
 @dataclass(eq=False)
@@ -41,8 +56,13 @@ class FirstOf:
 
 @dataclass
 class Context:
+    """One history. `tasks` counts what was asked of the runtime in it."""
+
     clock: FixedClock
+    unread: list[str] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    tasks: int = 0
     anew: Any = None
 
     @property
@@ -50,90 +70,192 @@ class Context:
         return self.clock.now()
 
     def call(self, activity: str, input_: object) -> Any:
-        assert isinstance(input_, dict)
-        return Call(activity, input_)
+        given = json.loads(_payload(input_))
+        self.calls.append(Call(activity, given))
+        self.tasks += 1
+        return self.calls[-1]
 
     def timer(self, fire_at: datetime) -> Any:
+        self.tasks += 1
         return Timer(fire_at)
 
     def event(self, name: str) -> Any:
-        self.events.append(Event(name))
-        return self.events[-1]
+        event = Event(name, raised=name in self.unread)
+        if event.raised:
+            self.unread.remove(name)
+        self.events.append(event)
+        return event
 
     def first_of(self, tasks: Sequence[Any]) -> Any:
         return FirstOf(tasks)
 
     def begin_anew(self, input_: object) -> None:
-        self.anew = input_
+        self.anew = json.loads(_payload(input_))
+
+    def raise_event(self, name: str) -> None:
+        for event in self.events:
+            if event.name == name and not event.raised:
+                event.raised = True
+                return
+        self.unread.append(name)
 
 
-def activities(app: App) -> dict[str, Activity]:
-    async def plan_round(job: dict[str, Any]) -> dict[str, Any]:
-        answer = await app.plan_round(TenantId(job["tenant"]), JobId(job["job_id"]), job["run"])
-        wait = {} if answer.wait is None else {"wait_seconds": max(answer.wait.total_seconds(), 0.1)}
-        return {"chunks": answer.chunks, **wait}
+class Instance:
+    """One orchestration. `word` is its last one, `histories` the number of tasks in each of its histories."""
 
-    async def advance_chunk(job: dict[str, Any]) -> dict[str, Any]:
-        wait = await app.advance_chunk(TenantId(job["tenant"]), JobId(job["job_id"]), job["n"], job["run"])
-        return {"done": True} if wait is None else {"wait_seconds": max(wait.total_seconds(), 0.1)}
+    def __init__(self, clock: FixedClock, given: dict[str, Any]) -> None:
+        self.given = given
+        self.word: str | None = None
+        self.histories: list[int] = []
+        self.context = Context(clock)
+        self._clock = clock
+        self._steps: Generator[Any, Any, Any] = run_job(self.context, given)
+        self._waits_for: Any = None
+        self._begun = False
 
-    async def finish_job(job: dict[str, Any]) -> dict[str, Any]:
-        wait = await app.finish_job(TenantId(job["tenant"]), JobId(job["job_id"]), job["run"])
-        return {} if wait is None else {"wait_seconds": max(wait.total_seconds(), 0.1)}
+    @property
+    def fire_at(self) -> datetime:
+        """When its present sleep ends."""
+        task = self._waits_for
+        return min(t.fire_at for t in getattr(task, "tasks", [task]) if isinstance(t, Timer))
 
-    return {PLAN_ROUND: plan_round, ADVANCE_CHUNK: advance_chunk, FINISH_JOB: finish_job}
+    async def on(self, app: App) -> None:
+        """On, until it sleeps or has said its last word."""
+        if not self._begun:
+            self._begun = True
+            self._step(partial(self._steps.send, None))
+        while self.word is None:
+            if isinstance(self._waits_for, Call):
+                await self._answer(app, self._waits_for)
+            elif (fired := self._fired()) is not None:
+                self._step(partial(self._steps.send, fired))
+            else:
+                return
+
+    async def die(self) -> None:
+        running = [call.running for call in self.context.calls if call.running and not call.running.done()]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def _answer(self, app: App, awaited: Call) -> None:
+        for call in self.context.calls:
+            if call.running is None:
+                call.running = asyncio.create_task(_run(app, call))
+        assert awaited.running is not None
+        try:
+            answer = await awaited.running
+        except AssertionError:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever it is, the runtime tells the orchestrator
+            failed = ActivityFailed(f"{awaited.activity}: {error}")
+            self._step(partial(self._steps.throw, failed))
+        else:
+            self._step(partial(self._steps.send, answer))
+
+    def _fired(self) -> Any:
+        tasks = getattr(self._waits_for, "tasks", [self._waits_for])
+        events: list[Any] = [t for t in tasks if isinstance(t, Event) and t.raised]
+        timers: list[Any] = [t for t in tasks if isinstance(t, Timer) and t.fire_at <= self._clock.now()]
+        return next(iter(events + timers), None)
+
+    def _step(self, move: Callable[[], Any]) -> None:
+        try:
+            self._waits_for = move()
+        except StopIteration as end:
+            self.histories.append(self.context.tasks)
+            if self.context.anew is None:
+                self.word = str(end.value)
+                return
+            self.given = self.context.anew
+            self.context = Context(self._clock, unread=[*self.context.unread, *_unused(self.context)])
+            self._steps = run_job(self.context, self.given)
+            self._waits_for = self._steps.send(None)
 
 
 class Engine:
-    """Implements `Orchestrations`. `run` drives everything that was started to its end, one after another."""
+    """Implements `Orchestrations`."""
 
     def __init__(self, clock: FixedClock) -> None:
         self._clock = clock
-        self.started: list[dict[str, Any]] = []
-        self.before_timer: Callable[[], None] = lambda: None
+        self.instances: dict[tuple[JobId, int], Instance] = {}
+        self.refusals: deque[Exception] = deque()
 
     async def start(self, job_id: JobId, run: int, *, tenant: TenantId) -> None:
+        if self.refusals:
+            raise self.refusals.popleft()
         given = {"tenant": tenant, "job_id": job_id, "run": run}
-        if given not in self.started:
-            self.started.append(given)
+        self.instances.setdefault((job_id, run), Instance(self._clock, given))
 
     async def forget_finished(self) -> None:
-        return
+        self.instances = {name: i for name, i in self.instances.items() if i.word is None}
 
     async def wake(self, job_id: JobId, run: int) -> None:
-        return
+        if instance := self.instances.get((job_id, run)):
+            instance.context.raise_event(WAKE)
 
-    async def run(self, app: App, *, steps: int = 2_000) -> list[str]:
-        """The last word of each orchestration."""
-        words = []
-        while self.started:
-            words.append(await self._drive(app, self.started.pop(0), steps))
-        return words
+    async def lose_everything(self) -> None:
+        """As when the process dies that holds all orchestrations."""
+        for instance in self.instances.values():
+            await instance.die()
+        self.instances.clear()
 
-    async def _drive(self, app: App, given: dict[str, Any], steps: int) -> str:
-        done = activities(app)
-        context = Context(self._clock)
-        generator = run_job(context, given)
-        value: Any = None
-        for _ in range(steps):
-            try:
-                task = generator.send(value)
-            except StopIteration as end:
-                if context.anew is None:
-                    return str(end.value)
-                context = Context(self._clock)
-                generator, value = run_job(context, given), None
-                continue
-            value = await self._resolve(task, done)
-        raise AssertionError(f"{given} did not end within {steps} steps")
+    @property
+    def live(self) -> list[Instance]:
+        return [instance for instance in self.instances.values() if instance.word is None]
 
-    async def _resolve(self, task: Any, done: dict[str, Activity]) -> Any:
-        if isinstance(task, Call):
-            try:
-                return await done[task.activity](task.given)
-            except Superseded:
-                return {"superseded": True}
-        timer = task if isinstance(task, Timer) else next(t for t in task.tasks if isinstance(t, Timer))
-        self.before_timer()
-        self._clock.advance(max(timer.fire_at - self._clock.now(), timedelta(0)))
-        return timer
+    async def settle(self, app: App) -> None:
+        """On, until every orchestration sleeps or has ended. No time passes."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for instance in self.live:
+                    group.create_task(instance.on(app))
+        except BaseExceptionGroup as group_of:
+            raise _first(group_of) from None
+
+    async def run(self, app: App, *, sleeps: int = 1_000) -> list[str]:
+        """Until every orchestration has ended, whatever time it takes; the last word of each."""
+        for _ in range(sleeps):
+            await self.settle(app)
+            if not self.live:
+                return [instance.word or "" for instance in self.instances.values()]
+            self._advance(min(instance.fire_at for instance in self.live))
+        raise AssertionError(f"{[i.given for i in self.live]} did not end within {sleeps} sleeps")
+
+    async def pass_time(self, app: App, by: timedelta) -> None:
+        """Let that much time pass, with everything that falls due in it."""
+        end = self._clock.now() + by
+        while True:
+            await self.settle(app)
+            due = min((instance.fire_at for instance in self.live), default=end)
+            if due > end:
+                break
+            self._advance(due)
+            if due == end:
+                await self.settle(app)
+                break
+        self._advance(end)
+
+    def _advance(self, to: datetime) -> None:
+        self._clock.advance(max(to - self._clock.now(), timedelta(0)))
+
+
+async def _run(app: App, call: Call) -> Any:
+    activity: Callable[[App, dict[str, Any]], Awaitable[dict[str, Any]]] = ACTIVITIES[call.activity]
+    return json.loads(_payload(await activity(app, call.given)))
+
+
+def _payload(value: object) -> str:
+    text = json.dumps(value)
+    assert len(text) < MAX_PAYLOAD, f"{len(text)} bytes in a history: {text[:80]}"
+    return text
+
+
+def _unused(context: Context) -> list[str]:
+    """Events that came and that nobody was told of: a new history gets them."""
+    return [event.name for event in context.events[-1:] if event.raised]
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    found = group.exceptions[0]
+    return _first(found) if isinstance(found, BaseExceptionGroup) else found

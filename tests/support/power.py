@@ -4,12 +4,22 @@ Wrap the memory adapters, run the use case until `PowerCut`, then build the app 
 adapters and see that nothing is lost. An app that ran without a cut tells how many effects there are.
 """
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
+from shared.adapters.memory.blobs import MemoryBlobs
+from shared.adapters.memory.events import MemoryEvents
+from shared.adapters.memory.provider import MemoryProvider
+from shared.adapters.memory.tables import MemoryTables
+from shared.domain.catalog import Endpoint
+from shared.domain.ids import BatchId, ChunkKey, FileId, JobId, RequestKey, TenantId
+from shared.domain.rows import Row
 from shared.ports.blobs import BlobInfo, Blobs, UploadUrl
 from shared.ports.events import Event, Events
+from shared.ports.orchestrations import Orchestrations
+from shared.ports.providers import BatchProvider, OpenLines, RemoteBatch, StagedFile, Traits
 from shared.ports.tables import Entity, Fields, Tables
 
 
@@ -133,3 +143,96 @@ class PoweredEvents:
     async def publish(self, event: Event) -> None:
         with self._mains.effect():
             await self._events.publish(event)
+
+
+class PoweredProvider:
+    """Whatever changes something at the provider is an effect."""
+
+    def __init__(self, provider: BatchProvider, mains: Mains) -> None:
+        self._provider = provider
+        self._mains = mains
+
+    @property
+    def traits(self) -> Traits:
+        return self._provider.traits
+
+    def write_line(self, key: RequestKey, endpoint: Endpoint, body: Mapping[str, object]) -> bytes:
+        return self._provider.write_line(key, endpoint, body)
+
+    def read_row(self, endpoint: Endpoint, line: bytes) -> Row:
+        return self._provider.read_row(endpoint, line)
+
+    async def stage(self, key: ChunkKey, open_lines: OpenLines, size: int) -> StagedFile:
+        with self._mains.effect():
+            return await self._provider.stage(key, open_lines, size)
+
+    async def staged(self, file: FileId) -> StagedFile:
+        self._mains.check()
+        return await self._provider.staged(file)
+
+    async def find(self, key: ChunkKey, *, since: datetime) -> RemoteBatch | None:
+        self._mains.check()
+        return await self._provider.find(key, since=since)
+
+    async def create(self, key: ChunkKey, file: FileId, endpoint: Endpoint) -> RemoteBatch:
+        with self._mains.effect():
+            return await self._provider.create(key, file, endpoint)
+
+    async def retrieve(self, batch: BatchId) -> RemoteBatch:
+        self._mains.check()
+        return await self._provider.retrieve(batch)
+
+    async def cancel(self, batch: BatchId) -> None:
+        with self._mains.effect():
+            await self._provider.cancel(batch)
+
+    async def download(self, file: FileId) -> AsyncIterator[bytes]:
+        async for piece in self._provider.download(file):
+            self._mains.check()
+            yield piece
+
+    async def expiry(self, file: FileId) -> datetime | None:
+        self._mains.check()
+        return await self._provider.expiry(file)
+
+    async def delete_file(self, file: FileId) -> None:
+        with self._mains.effect():
+            await self._provider.delete_file(file)
+
+    async def batches(self, *, since: datetime) -> AsyncIterator[RemoteBatch]:
+        async for batch in self._provider.batches(since=since):
+            self._mains.check()
+            yield batch
+
+
+class PoweredOrchestrations:
+    def __init__(self, orchestrations: Orchestrations, mains: Mains) -> None:
+        self._orchestrations = orchestrations
+        self._mains = mains
+
+    async def start(self, job_id: JobId, run: int, *, tenant: TenantId) -> None:
+        with self._mains.effect():
+            await self._orchestrations.start(job_id, run, tenant=tenant)
+
+    async def forget_finished(self) -> None:
+        with self._mains.effect():
+            await self._orchestrations.forget_finished()
+
+    async def wake(self, job_id: JobId, run: int) -> None:
+        with self._mains.effect():
+            await self._orchestrations.wake(job_id, run)
+
+
+def powered(port: Any, mains: Mains) -> Any:
+    """The port on these mains, whichever it is."""
+    match port:
+        case MemoryTables():
+            return PoweredTables(port, mains)
+        case MemoryBlobs():
+            return PoweredBlobs(port, mains)
+        case MemoryEvents():
+            return PoweredEvents(port, mains)
+        case MemoryProvider():
+            return PoweredProvider(port, mains)
+        case _:
+            raise AssertionError(f"{type(port).__name__} has no plug")

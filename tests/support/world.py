@@ -1,6 +1,7 @@
 """The whole app on in-memory parts and a clock that stands still: everything but the sockets is real."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -20,19 +21,28 @@ from shared.adapters.pricing.tokens import ToktokTokens
 from shared.adapters.providers._openai_lines import read_row
 from shared.bootstrap import App, Parts, build
 from shared.domain.catalog import Alias, Catalog, Deployment, Tenant
-from shared.domain.ids import AliasName, DeploymentName, TenantId
+from shared.domain.chunks import Chunk, read_chunk_key
+from shared.domain.findings import Finding
+from shared.domain.ids import AliasName, DeploymentName, JobId, TenantId
 from shared.domain.jobs import Job
+from shared.domain.ledger import LedgerRow
 from shared.domain.planning import Limits
+from shared.domain.usage import Usage
+from shared.ports.events import Event
 from shared.ports.providers import BatchProvider
 from shared.services.policy import Policy
 from shared.services.read_job import SeenJob
-from shared.stores.jobs import job_id
-from shared.wire.bodies import read_job
+from shared.stores.jobs import Chunks, job_id
+from shared.stores.ledger import Ledger
+from shared.wire.bodies import read_job, read_retry
 from tests.support.engine import Engine
 
 START = datetime(2026, 11, 30, 8, tzinfo=UTC)
 SUPPORT = Tenant(id=TenantId("support"))
 RETAIL = Tenant(id=TenantId("retail"))
+# They only read what comes with their packages, and that once.
+PRICES = GenaiPrices()
+TOKENS = ToktokTokens()
 ROOMY = Limits(requests=100_000, bytes=200_000_000, line_bytes=200_000_000)
 
 
@@ -83,6 +93,7 @@ class World:
         self.extractor = MemoryExtractor()
         self.policy = policy or Policy(poll=timedelta(seconds=60), create_timeout=timedelta(seconds=30))
         self.engine = Engine(self.clock)
+        self.chunks = Chunks(self.tables)
         self._jobs = 0
         self.app = self.power_up()
 
@@ -96,8 +107,8 @@ class World:
                 clock=self.clock,
                 catalog=self.catalog,
                 providers=OneProvider(wrap(self.provider)),
-                prices=GenaiPrices(),
-                tokens=ToktokTokens(),
+                prices=PRICES,
+                tokens=TOKENS,
                 schemas=JsonschemaRsSchemas(),
                 extractor=self.extractor,
                 verifier=None,
@@ -105,24 +116,112 @@ class World:
             )
         )
 
+    # What people do
+
+    def new_id(self) -> JobId:
+        self._jobs += 1
+        return job_id(int(self.clock.now().timestamp() * 1000), f"{self._jobs:016x}")
+
     async def submit(self, body: Mapping[str, Any], *, tenant: Tenant = SUPPORT) -> Job:
         """Post a job, as HTTP would; nothing runs yet."""
         content = msgspec.json.encode(body)
-        self._jobs += 1
-        new_id = job_id(int(self.clock.now().timestamp() * 1000), f"{self._jobs:016x}")
-        return await self.app.accept_job(tenant, read_job(content), len(content), new_id, self.engine)
+        return await self.app.accept_job(tenant, read_job(content), len(content), self.new_id(), self.engine)
+
+    async def cancel(self, job: Job) -> Job:
+        return await self.app.cancel_job(job.tenant, job.id, self.engine)
+
+    async def retry(self, job: Job, **body: Any) -> Job:
+        asked = read_retry(msgspec.json.encode(body))
+        return await self.app.retry_job(job.tenant, job.id, asked, self.new_id(), self.engine)
+
+    # One step at a time
+
+    async def plan(self, job: Job, *, run: int = 1) -> list[int]:
+        """The numbers of the chunks that are open now."""
+        return (await self.app.plan_round(job.tenant, job.id, run)).chunks
+
+    async def advance(self, job: Job, n: int = 0, *, run: int = 1) -> float | None:
+        """Seconds until the next call; None: the chunk is done."""
+        wait = await self.app.advance_chunk(job.tenant, job.id, n, run)
+        return wait.total_seconds() if wait is not None else None
+
+    async def planned(self, body: Mapping[str, Any]) -> Job:
+        """A job that is accepted and planned, and drives itself nowhere."""
+        job = await self.submit(body)
+        self.engine.instances.clear()
+        await self.plan(job)
+        return job
+
+    # What happens by itself
 
     async def run(self) -> None:
         """Until every orchestration has said its last word."""
         await self.engine.run(self.app)
 
+    async def pass_time(self, **duration: float) -> None:
+        """Let time pass, with everything that falls due in it; `hours=1`, as for a timedelta."""
+        await self.engine.pass_time(self.app, timedelta(**duration))
+
+    async def sweep(self) -> None:
+        await self.app.sweep(self.engine)
+
+    async def crash(self) -> None:
+        """The process ends, and with it every orchestration; what is stored stays."""
+        await self.engine.lose_everything()
+        self.app = self.power_up()
+
+    # What there is to see
+
     async def see(self, job: Job) -> SeenJob:
         return await self.app.read_job.one(job.tenant, job.id)
 
-    async def results(self, job: Job) -> list[dict[str, Any]]:
-        pieces = await self.app.read_job.results(await self.see(job), partial=False)
-        content = b"".join([piece async for piece in pieces])
-        return [msgspec.json.decode(line) for line in content.splitlines()]
+    async def status(self, job: Job) -> str:
+        return (await self.see(job)).job.status.value
+
+    async def chunk(self, job: Job, n: int = 0) -> Chunk:
+        return (await self.chunks.load(job.id, n)).value
+
+    async def results(self, job: Job, *, partial: bool = False) -> list[dict[str, Any]]:
+        pieces = await self.app.read_job.results(await self.see(job), partial=partial)
+        return await json_lines(pieces)
+
+    async def outcomes(self, job: Job) -> Counter[str]:
+        """How many inputs ended how, `failed/missing` or just `succeeded`."""
+        verdicts = [f"{r['outcome']}/{r['reason']}" for r in await self.results(job)]
+        return Counter(verdict.removesuffix("/None") for verdict in verdicts)
+
+    async def ledger(self, tenant: Tenant = SUPPORT) -> list[LedgerRow]:
+        end = self.clock.now() + timedelta(seconds=1)
+        return [row async for row in Ledger(self.tables).between(tenant.id, START, end)]
+
+    async def findings(self, tenant: Tenant | None = SUPPORT) -> list[Finding]:
+        """A tenant's, or with None those for operators only."""
+        return [f async for f in self.app.findings.of(tenant.id if tenant else None)]
+
+    def announced(self, kind: str) -> list[Event]:
+        """The events of one type that were published, repeats included."""
+        return [event for event in self.events.published if event.type == kind]
+
+    async def bill(self) -> Usage:
+        """All that the provider has billed."""
+        batches = [batch async for batch in self.provider.batches(since=START)]
+        return sum((batch.usage for batch in batches if batch.usage), Usage())
+
+    async def sent(self, batch: int = -1) -> int:
+        """How many requests a batch had, by order of creation."""
+        rows = [chunk async for chunk in self._chunks_by_creation()]
+        return rows[batch].requests
+
+    async def _chunks_by_creation(self) -> AsyncIterator[Chunk]:
+        for key in self.provider.created:
+            named = read_chunk_key(key)
+            assert named is not None
+            yield (await self.chunks.load(named.job_id, named.n)).value
+
+
+async def json_lines(pieces: AsyncIterator[bytes]) -> list[dict[str, Any]]:
+    content = b"".join([piece async for piece in pieces])
+    return [msgspec.json.decode(line) for line in content.split(b"\n") if line]
 
 
 def a_body(texts: Sequence[str], **more: Any) -> dict[str, Any]:

@@ -51,6 +51,10 @@ class Habits:
     listing_lag: timedelta = timedelta(0)
     pending_reads: int = 0
     no_file_expiry: bool = False
+    # What a running batch tells of itself.
+    raw_state: str = "in_progress"
+    recognised: bool = True
+    completed: int | None = None
 
     def fate(self, prompt: str) -> Fate:
         return next((fate for text, fate in self.fates.items() if text in prompt), Fate.SUCCESS)
@@ -78,8 +82,8 @@ class _Batch:
 class MemoryProvider:
     """`read_row` is a dialect's reader of OpenAI-shaped lines: adapters do not know each other.
 
-    `habits` may be changed at any time; `courses` are taken one a batch, in order of creation. An error
-    in `faults[verb]` is raised by the next call of that verb, before it has any effect.
+    `habits` may be changed at any time; `courses` are taken one a batch, in order of creation. The next
+    `lost_create_answers` creates have their effect and no answer. `created` are the keys in that order.
     """
 
     def __init__(
@@ -87,9 +91,10 @@ class MemoryProvider:
     ) -> None:
         self.habits = Habits()
         self.courses: deque[Course] = deque()
-        self.faults: dict[str, deque[PosternError]] = {}
         self.lost_create_answers = 0
         self.created: list[ChunkKey] = []
+        self.calls: list[str] = []
+        self._faults: dict[str, deque[PosternError]] = {}
         self._clock = clock
         self._read_row = read_row
         self._limits = limits or Limits(requests=100_000, bytes=200_000_000, line_bytes=200_000_000)
@@ -181,13 +186,18 @@ class MemoryProvider:
             if batch.created_at >= since:
                 yield self._view(batch)
 
+    def fail(self, verb: str, *errors: PosternError) -> None:
+        """Raise these from the next calls of that verb, one each, before it has any effect."""
+        self._faults.setdefault(verb, deque()).extend(errors)
+
     def open_side_door(self, file: FileId) -> BatchId:
         """A batch that somebody else created on the same deployment."""
         return self._new_batch(None, file, Endpoint.CHAT).id
 
     def _fault(self, verb: str) -> None:
-        if self.faults.get(verb):
-            raise self.faults[verb].popleft()
+        self.calls.append(verb)
+        if self._faults.get(verb):
+            raise self._faults[verb].popleft()
 
     def _stored(self, content: bytes, *, kept: timedelta, pending_reads: int = 0) -> StagedFile:
         file = FileId(f"file-{next(self._numbers)}")
@@ -235,9 +245,11 @@ class MemoryProvider:
             id=batch.id,
             key=batch.key,
             state=RemoteState.RUNNING,
-            raw_state="cancelling" if batch.cancelled else "in_progress",
+            raw_state="cancelling" if batch.cancelled else self.habits.raw_state,
             created_at=batch.created_at,
+            recognised=self.habits.recognised,
             input_file=batch.input_file,
+            completed=self.habits.completed,
             expires_at=batch.created_at + self.traits.window,
         )
 

@@ -27,6 +27,7 @@ class Fate(StrEnum):
     MISSING = "missing"
     DUPLICATE = "duplicate"
     MALFORMED = "malformed"  # the line breaks off inside the answer
+    MENDED = "mended"  # a broken line, and then the same one whole
 
 
 _ERRORS: Mapping[Fate, tuple[int, dict[str, object]]] = {
@@ -122,7 +123,8 @@ class Author:
 
 def alien_row() -> bytes:
     """An answer to a question that nobody asked."""
-    return _row({"custom_id": "alien-0"}, {"status_code": 200, "body": {"choices": []}}, None)
+    choice = {"index": 0, "message": {"role": "assistant", "content": "?"}, "finish_reason": "stop"}
+    return _row({"custom_id": "alien-0"}, {"status_code": 200, "body": {"choices": [choice]}}, None)
 
 
 def _response(
@@ -152,5 +154,7 @@ def _spoilt(row: bytes, fate: Fate) -> list[bytes]:
             return [row, row]
         case Fate.MALFORMED:
             return [row[: len(row) // 2] + b"\n"]
+        case Fate.MENDED:
+            return [row[: len(row) // 2] + b"\n", row]
         case _:
             return [row]

@@ -3,7 +3,6 @@
 Nothing of the SDK's exception travels on: its text may quote the request or part of a key.
 """
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import httpx2
 import msgspec
 import openai
 
+from shared.adapters.providers._codes import code_name
 from shared.adapters.providers._retry_after import retry_after
 from shared.domain.errors import (
     NoCapacity,
@@ -32,7 +32,6 @@ _BILLING: Final = frozenset(
     {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "account_deactivated"}
 )
 _NOT_ADMITTED: Final = frozenset({401, 402, 403, 407})
-_CODE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 # Raised before anything was sent: whatever the call does, it has not been done.
 _NEVER_SENT: Final = (
@@ -65,7 +64,7 @@ def translated(call: Call, clock: Clock) -> Iterator[None]:
 
 
 def _from_status(call: Call, fault: openai.APIStatusError, clock: Clock) -> PosternError:
-    status, code = fault.status_code, _code(fault.code) or _code(fault.type)
+    status, code = fault.status_code, code_name(fault.code) or code_name(fault.type)
     said = f"{call.name} was answered with {status} {code or ''}".rstrip()
     if (code or "").lower() in _NO_CAPACITY:
         return NoCapacity(f"{said}: the provider has no room for it at present")
@@ -96,7 +95,3 @@ def _lost(call: Call, why: str) -> TryAgainLater:
 def _names_a_model(code: str | None) -> bool:
     """`DeploymentNotFound`, `model_not_found`: not the object, but what should serve it."""
     return code is not None and ("deployment" in code.lower() or "model" in code.lower())
-
-
-def _code(code: object) -> str | None:
-    return code if isinstance(code, str) and _CODE.fullmatch(code) else None

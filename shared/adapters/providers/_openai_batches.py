@@ -14,7 +14,14 @@ import openai
 
 from shared.adapters.providers._errors import Call, translated
 from shared.adapters.providers._openai_lines import read_row, write_line
-from shared.adapters.providers._openai_objects import METADATA_KEY, PAGE, read_batch, read_file, read_page
+from shared.adapters.providers._openai_objects import (
+    METADATA_KEY,
+    PAGE_SIZE,
+    Page,
+    read_batch,
+    read_file,
+    read_page,
+)
 from shared.adapters.providers._spool import Spooled, spooled
 from shared.domain.catalog import Endpoint
 from shared.domain.errors import Ambiguous, NotFound, PosternError, Rejected, TryAgainLater
@@ -147,24 +154,26 @@ class OpenAIBatches:
 
     async def _newer(self, horizon: datetime) -> AsyncIterator[RemoteBatch]:
         """All batches from `horizon` on, newest first. One that does not tell its age may be new."""
-        async for batch in self._listed():
-            if batch.created_at is not None and batch.created_at < horizon:
-                return
-            yield batch
-
-    async def _listed(self) -> AsyncIterator[RemoteBatch]:
         after: str | None = None
         while True:
-            with translated(Call(name="list of batches"), self._clock):
-                answer = await self._client.batches.with_raw_response.list(
-                    limit=PAGE, after=after or openai.omit
-                )
-                page = read_page(answer.content)
+            page = await self._page(after)
             for batch in page.batches:
-                yield batch
-            if page.after in (None, after):
+                if not _is_older(batch, horizon):
+                    yield batch
+            if page.after in (None, after) or _is_older(page.batches[-1], horizon):
                 return
             after = page.after
+
+    async def _page(self, after: str | None) -> Page:
+        with translated(Call(name="list of batches"), self._clock):
+            answer = await self._client.batches.with_raw_response.list(
+                limit=PAGE_SIZE, after=after or openai.omit
+            )
+            return read_page(answer.content)
+
+
+def _is_older(batch: RemoteBatch, horizon: datetime) -> bool:
+    return batch.created_at is not None and batch.created_at < horizon
 
 
 def _is_ending(batch: RemoteBatch) -> bool:

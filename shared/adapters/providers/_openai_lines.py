@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
+from shared.adapters.providers._codes import code_name
 from shared.adapters.providers._openai_answers import ANSWER_READERS, Unreadable
 from shared.domain.catalog import Endpoint
 from shared.domain.ids import RequestKey
@@ -22,8 +23,6 @@ CONTENT_FILTER: Final = "content_filter"
 _FILTER_CODES: Final = frozenset({CONTENT_FILTER, "ResponsibleAIPolicyViolation", "content_policy_violation"})
 _NEVER_RAN: Final = {"batch_expired": RowKind.EXPIRED, "batch_cancelled": RowKind.CANCELLED}
 
-# A code is a name. Prose or a bare number in its place tells nobody anything, and would become a reason.
-_CODE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 # Where it stands in a line that breaks off or is not UTF-8: before the answer, so never inside one.
 _LEADING_KEY: Final = re.compile(
     rb'\s*\{\s*(?:"id"\s*:\s*(?:"[^"\\]*"|null)\s*,\s*)?"custom_id"\s*:\s*"([A-Za-z0-9_-]{1,64})"'
@@ -94,8 +93,19 @@ def _classify(endpoint: Endpoint, line: _Line) -> Row:
     if line.response is None or not status:
         return _row_without_answer(key, line.error)
     if 200 <= status < 300:
-        return ANSWER_READERS[endpoint](key, status, bytes(line.response.body))
+        return _answer_row(endpoint, key, status, line.response.body)
     return _error_row(key, status, line.response.body, line.error)
+
+
+def _answer_row(endpoint: Endpoint, key: RequestKey, status: int, body: Raw) -> Row:
+    try:
+        return ANSWER_READERS[endpoint](key, status, bytes(body))
+    except (msgspec.MsgspecError, Unreadable):
+        # An error may come under a good status too.
+        code, message = _complaint(body)
+        if code is None:
+            raise
+    return Row(key=key, kind=RowKind.ERROR, status=status, code=code, message=message)
 
 
 def _row_without_answer(key: RequestKey, error: Raw) -> Row:
@@ -128,9 +138,8 @@ def _complaint(told: Raw) -> tuple[str | None, str | None]:
     return code, _message(error.message)
 
 
-def _code(code: object) -> str | None:
-    if not isinstance(code, str) or not _CODE.fullmatch(code):
-        return None
+def _code(told: object) -> str | None:
+    code = code_name(told)
     return CONTENT_FILTER if code in _FILTER_CODES else code
 
 

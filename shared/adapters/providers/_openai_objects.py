@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
+from shared.adapters.providers._codes import code_name
 from shared.adapters.providers._openai_answers import responses_usage
 from shared.domain.chunks import BatchEnd
 from shared.domain.errors import NotFound, Rejected
@@ -20,7 +21,7 @@ from shared.domain.usage import NOTHING_USED, Usage
 from shared.ports.providers import RemoteBatch, RemoteState, StagedFile
 
 METADATA_KEY: Final = "postern_key"
-PAGE: Final = 100
+PAGE_SIZE: Final = 100
 
 _TOKEN_LIMIT: Final = "token_limit_exceeded"  # noqa: S105 - a provider's error code
 _ENDS: Final = {
@@ -95,7 +96,7 @@ def read_batch(content: bytes) -> RemoteBatch:
 
 def read_page(content: bytes) -> Page:
     page = _decode_page(content)
-    more = page.has_more if page.has_more is not None else len(page.data) >= PAGE
+    more = page.has_more if page.has_more is not None else len(page.data) >= PAGE_SIZE
     return Page(
         batches=[_batch(told) for told in page.data],
         after=page.data[-1].id if more and page.data else None,
@@ -127,7 +128,7 @@ def _batch(told: _Batch) -> RemoteBatch:
         created_at=_time(told.created_at),
         end=end,
         out_of_capacity=end is BatchEnd.FAILED and _names_token_limit(complaints),
-        code=_text(first.code),
+        code=code_name(first.code),
         message=(_text(first.message) or "")[:MAX_MESSAGE] or None,
         input_file=_file_id(told.input_file_id),
         output_file=_file_id(told.output_file_id),

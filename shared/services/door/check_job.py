@@ -16,7 +16,6 @@ from shared.ports.providers import Providers, Traits
 from shared.ports.schemas import Schemas
 from shared.ports.tokens import Tokens
 from shared.services.planning.reading import (
-    HANDFUL,
     Oversizes,
     Reading,
     Reference,
@@ -25,6 +24,7 @@ from shared.services.planning.reading import (
     oversize,
     stored_template,
 )
+from shared.services.streams import HANDFUL, Pause
 from shared.wire.bodies import JobBody
 from shared.wire.door import numbered
 from shared.wire.jsonl import Line
@@ -95,11 +95,12 @@ class CheckJob:
             body.kind, expected_of(alias.name, spec, traits, alias.max_output_tokens), spec, None
         )
         oversizes, references = Oversizes(), list[Reference]()
+        pause = Pause()
         for lines in _handfuls(body.elements, traits):
             references += reading.check(lines)
             if in_full and body.kind is SourceKind.REQUESTS and traits.limits.tokens is not None:
                 await self._check_quota(deployment, lines, traits, oversizes)
-            await asyncio.sleep(0)
+            await pause()
         if len(references) > MAX_REFERENCES:
             raise invalid(
                 "inputs", f"refer to {len(references):,} documents; {MAX_REFERENCES:,} are allowed in one job"

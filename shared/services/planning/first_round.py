@@ -25,7 +25,7 @@ from shared.services.planning.earlier import Answered, Earlier
 from shared.services.planning.reading import Oversizes, Read, Reading, check_endpoint, expected_for, oversize
 from shared.services.planning.texts import Texts
 from shared.services.spool import Spool
-from shared.services.streams import Outlet, own_lines
+from shared.services.streams import Outlet, Pause, ahead, own_lines
 from shared.wire import results
 from shared.wire.door import canonical
 from shared.wire.jsonl import split
@@ -71,7 +71,10 @@ class PlanFirstRound:
     ) -> Planned | Claimed | Unrunnable:
         """Nothing is sent anywhere, and nobody reads the files before the plan is committed."""
         spec = await load_spec(self.blobs, job)
-        answered = await self.earlier.answers(job)
+        try:
+            answered = await self.earlier.answers(job)
+        except Refused as refusal:
+            return Unrunnable(refusal=refusal, inputs=0)
         texts = Texts(
             blobs=self.blobs, extractor=self.extractor, tenant=job.tenant, etags=await self._etags(job)
         )
@@ -104,7 +107,7 @@ class PlanFirstRound:
 
     async def _read_all(self, job: Job, run: int, reading: Reading, sorting: "_Sorting") -> None:
         paths, limits = JobPaths(job.tenant, job.id), sorting.provider.traits.limits
-        pieces = self.blobs.read(job.source.path)
+        pieces, pause = ahead(self.blobs.read(job.source.path)), Pause()
         async with Outlet(self.blobs, paths.index(run)) as index:
             async for lines in split(pieces, max_line_bytes=limits.line_bytes):
                 async for handful in reading.read(lines):
@@ -113,6 +116,7 @@ class PlanFirstRound:
                     for read, tokens in zip(handful, counts, strict=True):
                         key = await sorting.sort(read, tokens, sound=reading.is_sound)
                         await index.write(line(IndexLine(id=read.custom_id, k=key)))
+                        await pause()
 
     async def _count(self, job: Job, handful: list[Read], limits: Limits) -> list[int | None]:
         """Tokens of each, if the deployment has a quota to keep to."""

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import batched
-from typing import Any, Final
+from typing import Any
 
 from shared.domain.catalog import Alias, Endpoint
 from shared.domain.ids import AliasName
@@ -13,14 +13,13 @@ from shared.domain.planning import Limits
 from shared.domain.rows import Judgement
 from shared.ports.providers import Traits
 from shared.services.planning.texts import SIDE_BY_SIDE, Texts
+from shared.services.streams import HANDFUL
 from shared.wire.door import Door, Entry, Expected, input_door, request_door
 from shared.wire.jsonl import Line
 from shared.wire.problems import InputErrors, LineError, Unusable
 from shared.wire.spec import JobSpec, TemplateText
 from shared.wire.templates import BlobRef, Template, Value, parse_template, render
 
-# Requests handled before other work of the process gets its turn.
-HANDFUL: Final = 100
 Body = dict[str, object]
 
 
@@ -130,7 +129,6 @@ class Reading:
             elif self._inputs is not None:
                 for few in batched(self._inputs.admit(some), SIDE_BY_SIDE, strict=False):
                     yield list(await asyncio.gather(*(self._render(entry) for entry in few)))
-            await asyncio.sleep(0)
 
     async def _render(self, entry: Entry[Mapping[str, Value]]) -> Read:
         if self._texts is None or self._template is None:

@@ -1,6 +1,8 @@
 """The members of one chunk, in memory: some hundred bytes a request, never a body."""
 
+import heapq
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from shared.domain.chunks import Chunk
@@ -20,7 +22,7 @@ class Members:
     number: dict[str, int] = field(default_factory=dict)
     positions: array[int] = field(default_factory=lambda: array("L"))
     spent: dict[int, Spent] = field(default_factory=dict)
-    repeats: dict[int, list[int]] = field(default_factory=dict)
+    repeats: dict[int, array[int]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -33,11 +35,16 @@ class Members:
         spent = self.spent.get(place)
         return spent.figures() if spent else None
 
-    def by_position(self) -> list[tuple[int, int, bool]]:
+    def by_position(self) -> Iterator[tuple[int, int, bool]]:
         """Every input answered, ascending: its position, the member's place, and whether it is a repeat."""
-        own = [(position, place, False) for place, position in enumerate(self.positions)]
-        repeated = [(p, place, True) for place, others in self.repeats.items() for p in others]
-        return sorted(own + repeated)
+        places = sorted(range(len(self)), key=self.positions.__getitem__)
+        own = ((self.positions[place], place, False) for place in places)
+        repeated = heapq.merge(*(_repeats(place, others) for place, others in self.repeats.items()))
+        return heapq.merge(own, repeated) if self.repeats else own
+
+
+def _repeats(place: int, positions: array[int]) -> Iterator[tuple[int, int, bool]]:
+    return ((position, place, True) for position in positions)
 
 
 async def load_members(blobs: Blobs, job: Job, chunk: Chunk) -> Members:
@@ -61,6 +68,6 @@ async def _load_repeats(blobs: Blobs, job: Job, paths: JobPaths, members: Member
         async for handful in own_lines(blobs, paths.repeats(job.plan.rounds[0])):
             for repeat in map(read_repeat, handful):
                 if (place := places.get(repeat.first)) is not None:
-                    members.repeats[place] = repeat.others
+                    members.repeats[place] = array("L", repeat.others)
     except NotFound:
         return

@@ -29,7 +29,7 @@ from shared.services.policy import Policy
 from shared.services.settling.members import Members, load_members
 from shared.services.settling.verdicts import Fate, Ruling, Verdicts
 from shared.services.spool import Spool
-from shared.services.streams import Outlet, lines_of
+from shared.services.streams import Outlet, Pause, lines_of
 from shared.stores.jobs import Chunks
 from shared.stores.ledger import Ledger
 from shared.stores.stored import Stored
@@ -37,8 +37,6 @@ from shared.wire import results
 from shared.wire.members import Member, line, spent_of
 from shared.wire.paths import JobPaths
 
-# Rows ruled on before other work of the process gets its turn.
-HANDFUL: Final = 100
 TOO_LONG: Final = b""
 
 
@@ -56,7 +54,8 @@ class SettleChunk:
     async def __call__(self, job: Job, stored: Stored[Chunk], provider: BatchProvider) -> Stored[Chunk]:
         chunk = stored.value
         deployment = (await self.catalog.current()).deployment(chunk.deployment)
-        card = self.prices.card(deployment, Lane.HOURS)
+        # The first look at the price list loads it.
+        card = await asyncio.to_thread(self.prices.card, deployment, Lane.HOURS)
         members = await load_members(self.blobs, job, chunk)
         verdicts = Verdicts(
             chunk=chunk,
@@ -64,15 +63,17 @@ class SettleChunk:
             card=card,
             check=await self._check(job),
             policy=self.policy,
-            cancelling=job.is_cancelling,
         )
         writer = _Writer(job, chunk, members)
         with Spool(len(members)) as settled, Spool(len(members)) as again:
             writer.spools(settled, again)
-            async for row in self._rows(job, chunk, provider):
-                writer.note(verdicts.take(row), row)
+            async for rows in self._rows(job, chunk, provider):
+                for row in rows:
+                    writer.note(verdicts.take(row), row)
+            pause = Pause()
             for place in range(len(members)):
                 writer.note(verdicts.rule_the_rest(place), None)
+                await pause()
             handed_on = await self._write(writer, verdicts)
         settlement = verdicts.settlement(handed_on)
         await self._book(job, chunk, deployment, card, settlement)
@@ -85,32 +86,29 @@ class SettleChunk:
         spec = await load_spec(self.blobs, job)
         return self.schemas.checker(spec.output_schema) if spec.output_schema is not None else None
 
-    async def _rows(self, job: Job, chunk: Chunk, provider: BatchProvider) -> AsyncIterator[Row]:
+    async def _rows(self, job: Job, chunk: Chunk, provider: BatchProvider) -> AsyncIterator[list[Row]]:
         paths = JobPaths(job.tenant, job.id)
         for path in (paths.raw_output(chunk.n), paths.raw_errors(chunk.n)):
             try:
                 async for handful in lines_of(self.blobs, path):
-                    for i, content in enumerate(handful):
-                        yield provider.read_row(job.endpoint, TOO_LONG if content is None else content)
-                        if i % HANDFUL == 0:
-                            await asyncio.sleep(0)
+                    yield [provider.read_row(job.endpoint, content or TOO_LONG) for content in handful]
             except NotFound:
                 continue  # nothing was written there
 
     async def _write(self, writer: "_Writer", verdicts: Verdicts) -> int:
         """Both files; how many members are handed on."""
-        paths, n = writer.paths, verdicts.chunk.n
+        paths, n, pause = writer.paths, verdicts.chunk.n, Pause()
         async with Outlet(self.blobs, paths.settled(n)) as outlet:
-            for i, (position, place, repeated) in enumerate(verdicts.members.by_position()):
+            for position, place, repeated in verdicts.members.by_position():
                 if verdicts.fates[place] == Fate.FINAL:
                     await outlet.write(writer.settled_line(position, place, repeated=repeated))
-                if i % HANDFUL == 0:
-                    await asyncio.sleep(0)
-        places = [p for p, fate in enumerate(verdicts.fates) if fate in (Fate.AGAIN, Fate.GARBLED)]
+                await pause()
+        places = [p for p, fate in enumerate(verdicts.fates) if fate == Fate.AGAIN]
         if places:
             async with Outlet(self.blobs, paths.again(n)) as outlet:
                 for place in places:
                     await outlet.write(writer.again.get(place))
+                    await pause()
         return len(places)
 
     async def _book(

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from azure.storage.blob import BlobBlock
+from azure.storage.blob import ContainerClient as SyncContainerClient
 from azure.storage.blob.aio import ContainerClient
 
 from tests.local.change_feed.feed_process import FeedProcess, Webhook
@@ -38,6 +39,8 @@ class Scene:
 @pytest.fixture(scope="module")
 def feed(tmp_path_factory: pytest.TempPathFactory, azurite: Azurite) -> Iterator[FeedProcess]:
     container = f"feed-{uuid.uuid4().hex[:8]}"
+    with SyncContainerClient.from_connection_string(azurite.connection_string, container) as documents:
+        documents.create_container()
     feed = FeedProcess(tmp_path_factory.mktemp("feed"), azurite=azurite, container=container)
     feed.start()
     try:

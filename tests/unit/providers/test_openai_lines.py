@@ -188,6 +188,15 @@ def test_a_blocked_prompt_is_a_refusal(error: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("code", "outcome"), [("content_filter", Outcome.REFUSED), ("server_error", Outcome.FAILED)]
+)
+def test_an_error_under_a_good_status_is_an_error(code: str, outcome: Outcome) -> None:
+    row = chat_row({"error": {"code": code, "message": "m"}}, status=200)
+
+    assert (row.kind, judge(row, None).outcome) == (RowKind.ERROR, outcome)
+
+
+@pytest.mark.parametrize(
     ("code", "kind", "reason"),
     [
         ("batch_expired", RowKind.EXPIRED, None),
@@ -223,6 +232,7 @@ def test_rows_that_never_ran(code: str, kind: RowKind, reason: str | None) -> No
         json.dumps({"response": "x", "custom_id": KEY}).encode(),
         a_line(a_chat("x" * 100))[:-60],
         a_line(a_chat("caf\xe9")).replace(b"\\u00e9", b"\xe9"),
+        a_line(a_chat()).replace(b"chatcmpl-1", b"chatcmpl-\xe9"),
         a_line(a_chat()).replace(b'"hi"', b"NaN"),
         a_line("deep").replace(b'"deep"', b"[" * 100_000 + b"]" * 100_000),
     ],

@@ -120,6 +120,10 @@ def test_a_batch_that_failed_for_want_of_quota_never_ran(errors: object) -> None
     assert told.message == "limit of 30K"
 
 
+def test_prose_in_place_of_a_code_is_no_code() -> None:
+    assert batch(status="failed", errors={"data": [{"code": "Something went wrong"}]}).code is None
+
+
 def test_a_batch_that_failed_for_its_input_says_why() -> None:
     told = batch(status="failed", errors={"data": [{"code": "invalid_json_line", "message": "m" * 9999}]})
 

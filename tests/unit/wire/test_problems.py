@@ -11,12 +11,12 @@ from shared.domain.errors import (
     RateLimited,
     Rejected,
     TryAgainLater,
+    Unauthenticated,
 )
 from shared.wire.problems import (
     Clash,
     InputErrors,
     LineError,
-    NotAuthenticated,
     NotAvailable,
     TooLarge,
     Unusable,
@@ -31,7 +31,7 @@ from shared.wire.problems import (
     ("error", "status", "code"),
     [
         (invalid("alias", "is missing"), 400, "invalid_input"),
-        (NotAuthenticated("send a key"), 401, "not_authenticated"),
+        (Unauthenticated("send a key"), 401, "not_authenticated"),
         (NotFound("no job 'x'"), 404, "not_found"),
         (Clash("the first call is still running", code="in_progress"), 409, "in_progress"),
         (Conflict("etag"), 409, "conflict"),
@@ -67,7 +67,7 @@ def test_input_errors_are_listed_up_to_a_hundred() -> None:
 
 
 def test_a_client_learns_how_to_go_on() -> None:
-    assert headers(NotAuthenticated("x"))["www-authenticate"] == "Bearer"
+    assert headers(Unauthenticated("x"))["www-authenticate"] == "Bearer"
     assert headers(TryAgainLater("x"))["retry-after"] == "5"
     assert headers(RateLimited("x", retry_after=timedelta(seconds=17.5)))["retry-after"] == "17"
     assert headers(NotFound("x")) == {"content-type": "application/problem+json"}

@@ -1,0 +1,41 @@
+"""Whether the demo kept its promise: every input has an outcome, and planted trouble the right one."""
+
+from collections.abc import Iterator, Sequence
+
+from local.demo.lane import Finished
+from local.demo.samples import TRIAGE, Planted
+
+
+def complaints(finished: Sequence[Finished], planted: Sequence[Planted]) -> list[str]:
+    """What is wrong, in words; empty when all is well."""
+    found = [complaint for each in finished for complaint in _of_job(each)]
+    for each in finished:
+        if each.sample is TRIAGE:
+            found += _of_trouble(each, planted)
+    return found
+
+
+def _of_job(finished: Finished) -> Iterator[str]:
+    name, report = finished.sample.name, finished.report
+    sent = [line["custom_id"] for line in finished.sample.inputs()]
+    with_outcome = sum(report.outcomes.values())
+    if not report.submitted == len(sent) == with_outcome:
+        yield (
+            f"{name}: {len(sent)} inputs were sent, {report.submitted} are on record,"
+            f" and {with_outcome} have an outcome"
+        )
+    if not report.balanced:
+        yield f"{name}: its report is not balanced"
+    if sent != [result.custom_id for result in finished.results]:
+        yield f"{name}: results.jsonl does not have one line for each input, in their order"
+
+
+def _of_trouble(finished: Finished, planted: Sequence[Planted]) -> Iterator[str]:
+    results = {result.custom_id: result for result in finished.results}
+    for trouble in planted:
+        result = results.get(trouble.custom_id)
+        if result is not None and result.became != trouble.becomes:
+            yield (
+                f"{finished.sample.name}: {trouble.custom_id} ({trouble.planted}) should have become"
+                f" {trouble.becomes!r}, and became {result.became!r}"
+            )

@@ -1,0 +1,57 @@
+"""One run of the demo: a stack that lives as long as the sample jobs do."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+
+from local.demo.client import Postern
+from local.demo.lane import Finished, HoursLane
+from local.demo.progress import Display
+from local.demo.samples import SAMPLES, Planted, planted_trouble
+from local.demo.simulator import plant
+from local.demo.trouble import DemoFailed
+from local.stack import Stack, start_stack
+
+CALL_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What came of it."""
+
+    finished: Sequence[Finished]
+    planted: Sequence[Planted]
+
+
+def run_on_a_stack(data: Path, out: Path, display: Display) -> Run:
+    """Start a stack in `data`, run the samples, stop it. Raises `DemoFailed` or `StackFailed`."""
+    with ExitStack() as parts:
+        with display.during(
+            "starting storage, queue, provider simulator and Functions host", done="the local stack is up"
+        ):
+            stack = parts.enter_context(start_stack(data))
+        run = asyncio.run(_run_samples(stack, out, display))
+        with display.during("stopping the stack", done="and stopped"):
+            parts.close()
+    return run
+
+
+async def _run_samples(stack: Stack, out: Path, display: Display) -> Run:
+    planted = planted_trouble()
+    timeout = aiohttp.ClientTimeout(total=CALL_SECONDS)
+    try:
+        async with aiohttp.ClientSession(timeout=timeout) as session:
+            await plant(session, stack.simulator, [trouble.rule for trouble in planted])
+            clients = {
+                tenant: Postern(session=session, base=stack.http, key=key)
+                for tenant, key in stack.keys.items()
+            }
+            with display.watching(SAMPLES):
+                finished = await HoursLane(clients=clients, out=out, watch=display.see).run()
+    except (aiohttp.ClientError, TimeoutError) as exc:
+        raise DemoFailed(f"the stack stopped answering: {exc!r}") from exc
+    return Run(finished=finished, planted=planted)

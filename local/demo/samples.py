@@ -1,0 +1,78 @@
+"""The sample jobs: where they are, whose they are, and how they are sent in."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """`folder` has job.json, the body without its input, and the input in `inputs.jsonl` or `requests.jsonl`."""
+
+    name: str
+    folder: str
+    tenant: str
+    title: str
+
+    @property
+    def path(self) -> Path:
+        return EXAMPLES / self.folder
+
+    @property
+    def upload(self) -> Path | None:
+        """The file to upload, where the input is not sent inside the body."""
+        file = self.path / "requests.jsonl"
+        return file if file.exists() else None
+
+    def body(self) -> dict[str, Any]:
+        """All that the job says besides its input."""
+        return dict(json.loads((self.path / "job.json").read_bytes()))
+
+    def inputs(self) -> list[Any]:
+        """The inputs, in order."""
+        return _lines(self.upload or self.path / "inputs.jsonl")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planted:
+    """Trouble for one input. `becomes` is the outcome that is right for it, with its reason."""
+
+    custom_id: str
+    planted: str
+    becomes: str
+    rule: Mapping[str, object]
+
+
+TICKETS = Sample(name="tickets", folder="tickets", tenant="support", title="tickets, summarized")
+TRIAGE = Sample(name="triage", folder="triage", tenant="support", title="messages, sorted")
+INVOICES = Sample(name="invoices", folder="invoices", tenant="retail", title="mails, data taken out")
+AGAIN = Sample(name="invoices-again", folder="invoices", tenant="retail", title="the same run once more")
+
+SAMPLES = (TICKETS, TRIAGE, INVOICES, AGAIN)
+
+
+def planted_trouble() -> list[Planted]:
+    """What examples/triage/trouble.json has in store, as rules of the simulator that fit one message each."""
+    texts = {line["custom_id"]: line["vars"]["text"] for line in TRIAGE.inputs()}
+    return [
+        Planted(
+            custom_id=entry["custom_id"],
+            planted=entry["planted"],
+            becomes=entry["becomes"],
+            rule={
+                "match": {"contains": texts[entry["custom_id"]]},
+                "then": entry["then"],
+                "times": entry.get("times"),
+            },
+        )
+        for entry in json.loads((TRIAGE.path / "trouble.json").read_bytes())
+    ]
+
+
+def _lines(file: Path) -> list[Any]:
+    with file.open("rb") as lines:
+        return [json.loads(line) for line in lines]

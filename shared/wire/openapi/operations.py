@@ -1,0 +1,160 @@
+"""Every HTTP operation: what it takes, what it answers. A test holds this list against the functions."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import BaseModel
+
+from shared.domain.jobs import JobStatus
+from shared.domain.outcomes import Outcome
+from shared.wire.bodies_models import JobSubmission, RetrySubmission, UploadSubmission
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    name: str
+    meaning: str
+    values: tuple[str, ...] = ()
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """`answers` maps a status to what its body is: the name of a schema, a media type, or nothing."""
+
+    method: str
+    path: str
+    summary: str
+    answers: dict[int, str | None]
+    body: type[BaseModel] | None = None
+    query: tuple[Query, ...] = ()
+    idempotent: bool = False
+    public: bool = False
+
+
+NDJSON: Final = "application/x-ndjson"
+_REFUSED: Final = {400: "Problem", 401: "Problem"}
+_ONE: Final = {**_REFUSED, 404: "Problem"}
+_PAGE: Final = (
+    Query(name="limit", meaning="At most this many, 1 to 200.", whole=True),
+    Query(name="after", meaning="`next` of the page before, with the same filters."),
+)
+
+OPERATIONS: Final = (
+    Operation(
+        method="POST",
+        path="/v1/jobs",
+        summary="Submit a job to the hours lane",
+        body=JobSubmission,
+        idempotent=True,
+        answers={202: "Job", **_ONE, 409: "Problem", 413: "Problem", 422: "Problem"},
+    ),
+    Operation(
+        method="GET",
+        path="/v1/jobs",
+        summary="Your jobs, newest first",
+        query=(
+            Query(name="status", meaning="Only these.", values=tuple(JobStatus)),
+            Query(name="alias", meaning="Only jobs of this alias."),
+            Query(name="project", meaning="Only jobs with this tag."),
+            Query(name="tenant", meaning="Operators only: whose jobs."),
+            *_PAGE,
+        ),
+        answers={200: "JobPage", **_ONE},
+    ),
+    Operation(
+        method="POST",
+        path="/v1/jobs/estimate",
+        summary="Not available yet: what a job would cost",
+        body=JobSubmission,
+        answers={401: "Problem", 422: "Problem"},
+    ),
+    Operation(method="GET", path="/v1/jobs/{job_id}", summary="One job", answers={200: "Job", **_ONE}),
+    Operation(
+        method="DELETE",
+        path="/v1/jobs/{job_id}",
+        summary="Erase a finished job's content; record and ledger stay",
+        answers={204: None, **_ONE, 409: "Problem"},
+    ),
+    Operation(
+        method="GET",
+        path="/v1/jobs/{job_id}/results",
+        summary="The results, in input order",
+        query=(
+            Query(name="format", meaning="What kind of file.", values=("jsonl", "csv", "parquet")),
+            Query(name="outcome", meaning="Only results with this outcome.", values=tuple(Outcome)),
+            Query(name="partial", meaning="What there is so far.", values=("true", "false")),
+        ),
+        answers={200: NDJSON, **_ONE, 409: "Problem"},
+    ),
+    Operation(
+        method="GET",
+        path="/v1/jobs/{job_id}/report",
+        summary="The reconciliation: what was submitted against what became of it",
+        answers={200: "Report", **_ONE},
+    ),
+    Operation(
+        method="POST",
+        path="/v1/jobs/{job_id}/cancel",
+        summary="Cancel; what was finished before is delivered",
+        answers={202: "Job", **_ONE},
+    ),
+    Operation(
+        method="POST",
+        path="/v1/jobs/{job_id}/retry",
+        summary="A new job of what is not final, and of what is asked for by name",
+        body=RetrySubmission,
+        idempotent=True,
+        answers={202: "Job", **_ONE, 409: "Problem", 422: "Problem"},
+    ),
+    Operation(
+        method="POST",
+        path="/v1/uploads",
+        summary="A place to put a large input",
+        body=UploadSubmission,
+        answers={201: "Upload", **_REFUSED, 413: "Problem"},
+    ),
+    Operation(
+        method="GET",
+        path="/v1/usage",
+        summary="What was used and spent, by tags and columns",
+        query=(
+            Query(name="by", meaning="Names of tags or columns, separated by commas."),
+            Query(name="window", meaning="How far back.", values=("24h", "7d", "30d")),
+            Query(name="from", meaning="In place of window: an RFC 3339 time."),
+            Query(name="to", meaning="Likewise."),
+            Query(name="format", meaning="What kind of document.", values=("json", "csv")),
+        ),
+        answers={200: "Usage", **_REFUSED, 422: "Problem"},
+    ),
+    Operation(
+        method="GET",
+        path="/v1/findings",
+        summary="What the sweep found, newest first",
+        query=(Query(name="limit", meaning="At most this many, 1 to 1000.", whole=True),),
+        answers={200: "FindingPage", **_REFUSED},
+    ),
+    Operation(
+        method="GET",
+        path="/v1/aliases",
+        summary="The model names to use",
+        answers={200: "AliasPage", **_REFUSED},
+    ),
+    Operation(
+        method="GET", path="/v1/openapi.json", summary="This document", answers={200: "Document", **_REFUSED}
+    ),
+    Operation(
+        method="GET",
+        path="/console",
+        summary="Not available yet: the web console",
+        answers={401: "Problem", 422: "Problem"},
+    ),
+    Operation(method="GET", path="/healthz", summary="Is it alive", public=True, answers={200: "Health"}),
+    Operation(
+        method="GET",
+        path="/readyz",
+        summary="Can it reach what it needs",
+        public=True,
+        answers={200: "Health", 503: "Health"},
+    ),
+)

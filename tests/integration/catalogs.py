@@ -1,0 +1,69 @@
+"""The catalogue of the black-box tests, and the keys of its tenants."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+KEYS = {
+    "support": "support-black-box-key",
+    "retail": "retail-black-box-key",
+    "strict": "strict-black-box-key",
+    "operators": "operators-black-box-key",
+}
+
+# Every kind of trouble that a whole deployment feels has a deployment of its own, so that it stays where it was made.
+HOURS_ALIASES: dict[str, dict[str, Any]] = {
+    "summarize": {"deployment": "gpt-5-mini-batch", "tokens": 50_000_000},
+    "dated": {"deployment": "gpt-5-nano-batch", "tokens": 50_000_000, "api_version": "2024-10-21"},
+    "crowded": {"deployment": "crowded-batch", "tokens": 50_000_000},
+    "overfull": {"deployment": "overfull-batch", "tokens": 50_000_000},
+    "locked": {"deployment": "locked-batch", "tokens": 50_000_000},
+    "narrow": {"deployment": "narrow-batch", "tokens": 3_000},
+    "queued": {"deployment": "queued-batch", "tokens": 3_000},
+}
+
+
+def write_catalog(folder: Path, **tenants: dict[str, Any]) -> Path:
+    """A catalogue file in `folder`; `tenants` adds to or changes those that are always there."""
+    file = folder / "catalog.yaml"
+    # JSON is YAML, and cannot go wrong by indentation.
+    file.write_text(json.dumps(_catalog() | {"tenants": _tenants() | tenants}, indent=1))
+    return file
+
+
+def digest(key: str) -> str:
+    return f"sha256:{hashlib.sha256(key.encode()).hexdigest()}"
+
+
+def _tenants() -> dict[str, dict[str, Any]]:
+    return {
+        "support": {"keys": [digest(KEYS["support"])], "weight": 2},
+        "retail": {"keys": [digest(KEYS["retail"])]},
+        "strict": {"keys": [digest(KEYS["strict"])], "required_tags": ["project", "owner"]},
+        "operators": {"keys": [digest(KEYS["operators"])], "admin": True},
+    }
+
+
+def _catalog() -> dict[str, Any]:
+    deployments = {f"{alias}-hours": _batch(**place) for alias, place in HOURS_ALIASES.items()}
+    aliases = {alias: {"hours": [f"{alias}-hours"], "max_output_tokens": 100} for alias in HOURS_ALIASES}
+    return {
+        "deployments": {**deployments, "vectors": _deployment("text-embedding-3-small")},
+        "aliases": {**aliases, "embed": {"minutes": ["vectors"]}},
+    }
+
+
+def _batch(*, deployment: str, tokens: int, api_version: str | None = None) -> dict[str, Any]:
+    dated = {} if api_version is None else {"api_version": api_version}
+    return {**_deployment(deployment), **dated, "limits": {"enqueued_tokens": tokens}}
+
+
+def _deployment(name: str) -> dict[str, Any]:
+    return {
+        "provider": "azure_openai",
+        "endpoint": "${SIMULATOR_URL}/azure",
+        "deployment": name,
+        "model": "text-embedding-3-small" if name.startswith("text") else "gpt-5-mini",
+        "key_setting": "SIMULATOR_KEY",
+    }

@@ -1,0 +1,63 @@
+"""The OpenAPI document names exactly the routes there are, and tells the truth about answers."""
+
+import ast
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+
+from shared.wire.openapi.document import openapi_document
+from shared.wire.openapi.operations import OPERATIONS
+from shared.wire.views import job_json, page_json, report_json
+from tests.support.world import World, a_body
+
+TRIGGERS = Path(__file__).parents[2] / "shared" / "triggers"
+EVERYTHING_ELSE = "/{*path}"
+
+
+def routes() -> set[tuple[str, str]]:
+    found = set()
+    for file in TRIGGERS.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "route"
+            ):
+                named = {k.arg: ast.literal_eval(k.value) for k in node.keywords if k.arg}
+                found |= {(method, f"/{named['route']}") for method in named["methods"]}
+    return {(method, path) for method, path in found if path != EVERYTHING_ELSE}
+
+
+def test_every_route_is_described_and_every_description_has_a_route() -> None:
+    assert {(operation.method, operation.path) for operation in OPERATIONS} == routes()
+
+
+def test_operation_ids_are_unique() -> None:
+    document = openapi_document()
+
+    ids = [operation["operationId"] for path in document["paths"].values() for operation in path.values()]
+
+    assert len(ids) == len(set(ids))
+
+
+def checker(name: str) -> jsonschema_rs.Validator:
+    components = openapi_document()["components"]
+    schema = {"$ref": f"#/components/schemas/{name}", "components": components}
+    return jsonschema_rs.validator_for(schema)
+
+
+@pytest.mark.parametrize("finished", [False, True], ids=["accepted", "finished"])
+async def test_a_job_and_its_report_look_as_described(*, finished: bool) -> None:
+    world = World()
+    job = await world.submit(a_body(["one", "two"]))
+    if finished:
+        await world.run()
+    seen = await world.see(job)
+
+    shown = job_json(seen.job, seen.chunks, base_url="http://postern")
+
+    checker("Job").validate(shown)
+    checker("JobPage").validate(page_json([shown], next_cursor=None))
+    checker("Report").validate(report_json(seen.job, seen.chunks))
+    assert set(shown) == set(openapi_document()["components"]["schemas"]["Job"]["properties"])
