@@ -17,6 +17,7 @@ from examples.generator.files import FILES, write_samples
 from local.stack import Stack, start_stack
 from shared.domain.findings import FindingKind
 from shared.domain.outcomes import TRANSIENT_REASONS, Outcome
+from shared.wire.catalog import read_catalog
 from shared.wire.openapi.operations import OPERATIONS
 from tests.support.azurite import PROGRAM
 
@@ -88,6 +89,17 @@ def test_examples_parse(page: Path) -> None:
                 assert check.returncode == 0, block.text
             case _:
                 assert block.language in {"mermaid", "text"}, f"no such kind of block: {block.language!r}"
+
+
+def test_the_catalogue_for_a_real_account_is_a_good_one() -> None:
+    page = ROOT / "docs/how-to/real-azure-openai.md"
+    [example] = [block.text for block in _blocks(page) if block.language == "yaml"]
+
+    catalog = read_catalog(
+        example.encode(), file="page", env={"AZURE_OPENAI_BATCH_ENDPOINT": "https://NAME.openai.azure.com"}
+    )
+
+    assert [str(alias) for alias in catalog.aliases] == ["summarize"]
 
 
 def test_every_page_of_the_documentation_is_linked_from_another() -> None:

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from local.demo.parts import missing_parts
 from local.demo.progress import Lines, display_for, phrase
-from local.demo.samples import TICKETS
+from local.demo.samples import TICKETS, TRIAGE, planted_trouble
 from local.demo.tables import hours_table, money
 from local.demo.views import JobView, WaitingView
 from tests.local.demo.builders import a_chunk, a_job, finished
@@ -70,11 +70,11 @@ def test_without_a_terminal_there_are_lines() -> None:
 def test_the_table_fits_eighty_columns() -> None:
     page = Console(file=io.StringIO(), width=80, record=True)
 
-    page.print(hours_table([finished(TICKETS)]))
+    page.print(hours_table([finished(TICKETS), finished(TRIAGE, planted=tuple(planted_trouble()))]))
 
     text = page.export_text()
     assert max(map(len, text.splitlines())) <= 80
-    for word in ("tickets", "240 succeeded", "1,200 in", "$0.0123", "50%"):
+    for word in ("tickets", "240 succeeded", "content_filter", "1,200 in", "$0.0123", "50%"):
         assert word in text
 
 

@@ -13,7 +13,7 @@ from shared.domain.chunks import BatchEnd, RowCounts
 from shared.domain.errors import TryAgainLater
 from shared.domain.jobs import Job, add_up
 from shared.domain.prices import UNPRICED
-from shared.domain.usage import Usage
+from shared.domain.usage import Spend, Usage
 from shared.services.policy import Policy
 from tests.support.world import World, a_body
 
@@ -404,6 +404,6 @@ async def test_without_a_price_requests_are_unpriced_and_one_finding_says_so(
     job = await run(world, a_body(["a", "b"]))
 
     assert job.totals is not None
-    assert (job.totals.spend.unpriced, job.totals.spend.amount) == (2, Decimal(0))
+    assert job.totals.spend == Spend(unpriced=2)
     assert [r["cost"]["amount"] for r in await world.results(job)] == [None, None]
     assert [f.kind.value for f in await world.findings(None)] == ["unpriced_model"]
