@@ -17,7 +17,6 @@ import aiohttp
 from aiohttp import web
 from azure.storage.blob.aio import BlobServiceClient
 
-from local.change_feed.containers import ensure_container
 from local.change_feed.control import control
 from local.change_feed.delivery import Webhook
 from local.change_feed.events import EventMaker
@@ -53,8 +52,6 @@ async def _run(options: argparse.Namespace, storage: str) -> None:
             webhook=Webhook(session, options.webhook),
             prefix=options.prefix,
         )
-        for name in options.container:
-            await ensure_container(account, name)
         await _serve(feed, options.port, ended)
 
 
@@ -84,7 +81,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--log", type=Path, required=True, help="Azurite's access log; may not exist yet")
     parser.add_argument("--webhook", required=True, help="where the events are posted to")
     parser.add_argument("--prefix", required=True, help="only subjects that begin with this")
-    parser.add_argument("--container", action="append", default=[], help="create it; may be repeated")
     return parser.parse_args()
 
 

@@ -15,7 +15,6 @@ from local.launcher.settings import app_settings, base_environment
 
 PROJECT = Path(__file__).parent.parent.parent
 QUEUES = ("documents", "storage-events")
-CONTAINERS = ("documents", "inputs", "results")
 BLOB_WEBHOOK = "/runtime/webhooks/blobs?functionName=Host.Functions.claim_document"
 _QUEUE = {
     "lockDuration": "PT15S",
@@ -96,7 +95,6 @@ def change_feed(layout: Layout) -> Process:
             *("--log", str(layout.data / "logs" / "azurite-access.log")),
             *("--webhook", f"{layout.http}{BLOB_WEBHOOK}"),
             *("--prefix", "/blobServices/default/containers/documents/"),
-            *(part for name in CONTAINERS for part in ("--container", name)),
         ),
         environment={**process.environment, "FEED_STORAGE": layout.storage},
         after=frozenset({"azurite"}),

@@ -60,7 +60,7 @@ class FeedProcess:
         self._command = [
             *(sys.executable, "-m", "local.change_feed", "--port", str(self.port)),
             *("--data", str(folder / "feed"), "--log", str(azurite.access_log)),
-            *("--prefix", f"/blobServices/default/containers/{container}/", "--container", container),
+            *("--prefix", f"/blobServices/default/containers/{container}/"),
             *("--webhook", f"http://127.0.0.1:{self.webhook_port}/hook?functionName=Host.Functions.x"),
         ]
         self._process: subprocess.Popen[bytes] | None = None
