@@ -10,7 +10,7 @@ from shared.domain.documents import Document, DocumentStatus
 from shared.domain.ids import TenantId
 from shared.services.documents.read_documents import DocumentFilter
 from shared.stores.stored import Stored
-from shared.triggers.edge import Call, answer, json_response, read_body
+from shared.triggers.edge import Call, answer, json_response, whole_body
 from shared.wire.bodies import read_retry
 from shared.wire.cursors import read_cursor, write_cursor
 from shared.wire.document_views import document_json
@@ -36,7 +36,8 @@ async def show_document(req: Request) -> Response:
 @blueprint.route(route="v1/documents/{document_id}/retry", methods=["POST"])
 async def retry_document(req: Request) -> Response:
     async def retry(call: Call) -> Response:
-        body = read_retry(await read_body(call.request, limit=64 * 1024, instead="a retry has no input"))
+        async with whole_body(call.request, limit=64 * 1024, instead="a retry has no input") as content:
+            body = read_retry(content)
         if body.params:
             raise invalid("params", "cannot be changed for a document; change its pipeline")
         document = await call.app.retry_document(await _asked_for(call), body.include)
