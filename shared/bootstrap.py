@@ -57,12 +57,17 @@ from shared.services.check_health import CheckHealth
 from shared.services.clear_chunk import ClearChunk
 from shared.services.collect_chunk import CollectChunk
 from shared.services.documents.claim_document import ClaimDocument
+from shared.services.documents.erase_document import EraseDocument
 from shared.services.documents.finish_document import BookDocument, FinishDocument
 from shared.services.documents.grip import TakeDocument
 from shared.services.documents.postpone import Postpone
 from shared.services.documents.process_document import ProcessDocument
 from shared.services.documents.publish_result import PublishResult
+from shared.services.documents.read_documents import ReadDocuments
+from shared.services.documents.retry_document import RetryDocument
 from shared.services.documents.send_claim import SendClaim
+from shared.services.documents.sweep_drop_zone import SweepDropZone
+from shared.services.documents.sweep_open_documents import SweepOpenDocuments
 from shared.services.documents.take_storage_events import TakeStorageEvents
 from shared.services.door.accept_job import AcceptJob
 from shared.services.door.check_job import CheckJob
@@ -88,6 +93,7 @@ from shared.services.sweep_providers import SweepProviders
 from shared.services.tasks.asking import Ways
 from shared.services.tasks.run_task import RunTask
 from shared.settings import BlobAddress, Settings
+from shared.stores.cursors import Cursors
 from shared.stores.documents import Documents, Gathering, OpenDocuments, Paths
 from shared.stores.door import Replies, Uploads
 from shared.stores.jobs import Chunks, Jobs
@@ -149,6 +155,9 @@ class App:
     claim_document: ClaimDocument
     process_document: ProcessDocument
     take_storage_events: TakeStorageEvents
+    read_documents: ReadDocuments
+    retry_document: RetryDocument
+    erase_document: EraseDocument
 
 
 def build(parts: Parts) -> App:
@@ -218,10 +227,24 @@ def build(parts: Parts) -> App:
                 notice=notice,
                 clock=parts.clock,
             ),
+            sweep_open_documents=documents.sweep_open,
+            sweep_drop_zone=documents.sweep_drop_zone,
         ),
         claim_document=documents.claim,
         process_document=documents.process,
         take_storage_events=TakeStorageEvents(claim=documents.claim, notice=notice, clock=parts.clock),
+        read_documents=ReadDocuments(documents=stores.documents),
+        retry_document=RetryDocument(
+            documents=stores.documents,
+            open=stores.open_documents,
+            gathering=stores.gathering,
+            catalog=parts.catalog,
+            clock=parts.clock,
+            send=documents.send,
+        ),
+        erase_document=EraseDocument(
+            documents=stores.documents, paths=stores.paths, blobs=parts.blobs, clock=parts.clock
+        ),
     )
 
 
@@ -240,6 +263,7 @@ class _Stores:
         self.paths = Paths(tables)
         self.open_documents = OpenDocuments(tables)
         self.gathering = Gathering(tables)
+        self.cursors = Cursors(tables)
 
 
 class DocumentLane:
@@ -291,6 +315,27 @@ class DocumentLane:
             book=book,
             postpone=self.postpone,
             notice=notice,
+        )
+        self.sweep_open = SweepOpenDocuments(
+            documents=stores.documents,
+            open=stores.open_documents,
+            queue=parts.queue,
+            send=self.send,
+            finish=self.finish,
+            postpone=self.postpone,
+            notice=notice,
+            clock=parts.clock,
+            policy=parts.policy,
+        )
+        self.sweep_drop_zone = SweepDropZone(
+            documents=stores.documents,
+            cursors=stores.cursors,
+            blobs=parts.blobs,
+            catalog=parts.catalog,
+            claim=self.claim,
+            notice=notice,
+            clock=parts.clock,
+            policy=parts.policy,
         )
 
 

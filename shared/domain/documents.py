@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -194,3 +194,26 @@ class PathVersions:
     newest_id: DocumentId
     newest_etag: str
     standing: int = 0
+
+
+class Rescue(StrEnum):
+    """What a sweep does for a document that nobody may be working on any more."""
+
+    NOTHING = "nothing"
+    SEND = "send"  # its message was never sent
+    SEND_ANEW = "send_anew"  # whoever had its message is gone
+    GIVE_UP = "give_up"
+
+
+def rescue_of(document: Document, now: datetime, *, stuck_after: timedelta, max_crashes: int) -> Rescue:
+    """What waits on the queue, or for its pipeline's cron, is left alone: the queue forgets nothing."""
+    if document.status is DocumentStatus.CLAIMED:
+        due = document.due_at or document.claimed_at
+        return Rescue.SEND if now - due > stuck_after else Rescue.NOTHING
+    if document.status is not DocumentStatus.PROCESSING:
+        return Rescue.NOTHING
+    lease = document.lease
+    if lease is not None and now - lease.until <= stuck_after:
+        return Rescue.NOTHING
+    dead = document.crashes + (lease is not None)
+    return Rescue.GIVE_UP if dead >= max_crashes else Rescue.SEND_ANEW

@@ -22,6 +22,8 @@ from shared.ports.providers import Providers
 from shared.services.amend_job import amend_job
 from shared.services.announce import Announce, Notice
 from shared.services.collect_chunk import CollectChunk
+from shared.services.documents.sweep_drop_zone import SweepDropZone
+from shared.services.documents.sweep_open_documents import SweepOpenDocuments
 from shared.services.policy import Policy
 from shared.services.sweep_providers import SweepProviders
 from shared.stores.jobs import Chunks, Jobs
@@ -50,11 +52,15 @@ class Sweep:
     clock: Clock
     policy: Policy
     sweep_providers: SweepProviders
+    sweep_open_documents: SweepOpenDocuments
+    sweep_drop_zone: SweepDropZone
 
     async def __call__(self, orchestrations: Orchestrations) -> None:
         async for pulse in self.pulses.all():
             await self._guarded("job", self._look_at(pulse, orchestrations))
         await self._guarded("providers", self.sweep_providers())
+        await self._guarded("documents", self.sweep_open_documents())
+        await self._guarded("drop zone", self.sweep_drop_zone())
         await self._guarded("outbox", self._publish())
         await self._guarded("engine", orchestrations.forget_finished())
 

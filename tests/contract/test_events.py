@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
+from types import MappingProxyType
 
 import pytest
 
@@ -65,6 +66,12 @@ async def test_events_are_delivered_in_turn(announced: Announced) -> None:
     await announced.events.publish(EVENT)
     await announced.events.publish(replace(EVENT, id="job-1:8"))
     assert announced.ids() == ["job-1:7", "job-1:8"]
+
+
+async def test_data_may_be_any_mapping(announced: Announced) -> None:
+    """What comes back from the outbox is read-only."""
+    await announced.events.publish(replace(EVENT, data=MappingProxyType(dict(EVENT.data))))
+    assert announced.ids() == ["job-1:7"]
 
 
 async def test_a_repeat_is_delivered_under_the_same_id(announced: Announced) -> None:

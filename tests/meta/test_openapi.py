@@ -6,9 +6,11 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
+from shared.wire.document_views import document_json
 from shared.wire.openapi.document import openapi_document
 from shared.wire.openapi.operations import OPERATIONS
 from shared.wire.views import job_json, page_json, report_json
+from tests.support.dropping import DocumentWorld
 from tests.support.world import World, a_body
 
 TRIGGERS = Path(__file__).parents[2] / "shared" / "triggers"
@@ -61,3 +63,17 @@ async def test_a_job_and_its_report_look_as_described(*, finished: bool) -> None
     checker("JobPage").validate(page_json([shown], next_cursor=None))
     checker("Report").validate(report_json(seen.job, seen.chunks))
     assert set(shown) == set(openapi_document()["components"]["schemas"]["Job"]["properties"])
+
+
+@pytest.mark.parametrize("finished", [False, True], ids=["queued", "finished"])
+async def test_a_dropped_document_looks_as_described(*, finished: bool) -> None:
+    world = DocumentWorld()
+    await world.claim("support/notes/a.txt")
+    if finished:
+        await world.deliver()
+
+    shown = document_json(await world.one(), base_url="http://postern")
+
+    checker("DroppedDocument").validate(shown)
+    checker("DroppedDocumentPage").validate(page_json([shown], next_cursor=None))
+    assert set(shown) == set(openapi_document()["components"]["schemas"]["DroppedDocument"]["properties"])

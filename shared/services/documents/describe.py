@@ -6,7 +6,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
-from shared.domain.catalog import Alias, Catalog, Lane, Pipeline, Tenant
+from shared.domain.catalog import Alias, Catalog, Lane, Pipeline
 from shared.domain.documents import Document, PathVersions, document_id
 from shared.domain.errors import NotFound
 from shared.domain.ids import AliasName, TenantId
@@ -59,7 +59,7 @@ def describe(
     return Described(
         document=document,
         lane=pipeline.lane if pipeline else Lane.MINUTES,
-        decided=_decide(document, tenant, pipeline, catalog),
+        decided=decide(document, catalog),
     )
 
 
@@ -76,9 +76,9 @@ class _Asked:
         return cls(alias=given.get("alias") or None, tags=tags)
 
 
-def _decide(
-    document: Document, tenant: Tenant | None, pipeline: Pipeline | None, catalog: Catalog
-) -> Judgement | None:
+def decide(document: Document, catalog: Catalog) -> Judgement | None:
+    """Its end, if that can be told without a look inside."""
+    tenant, pipeline = catalog.tenants.get(document.tenant), catalog.pipelines.get(document.pipeline)
     if tenant is None:
         return _failed(
             "unknown_tenant", f"there is no tenant {short(document.tenant)}; drop to TENANT/PIPELINE/"

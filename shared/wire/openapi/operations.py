@@ -5,9 +5,10 @@ from typing import Final
 
 from pydantic import BaseModel
 
+from shared.domain.documents import DocumentStatus
 from shared.domain.jobs import JobStatus
 from shared.domain.outcomes import Outcome
-from shared.wire.bodies_models import JobSubmission, RetrySubmission, UploadSubmission
+from shared.wire.bodies_models import JobSubmission, RescoreSubmission, RetrySubmission, UploadSubmission
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +114,45 @@ OPERATIONS: Final = (
         summary="A place to put a large input",
         body=UploadSubmission,
         answers={201: "Upload", **_REFUSED, 413: "Problem"},
+    ),
+    Operation(
+        method="GET",
+        path="/v1/documents",
+        summary="Your dropped documents, newest first",
+        query=(
+            Query(name="status", meaning="Only these.", values=tuple(DocumentStatus)),
+            Query(name="pipeline", meaning="Only documents of this pipeline."),
+            Query(name="tenant", meaning="Operators only: whose documents; everybody's without it."),
+            *_PAGE,
+        ),
+        answers={200: "DroppedDocumentPage", **_ONE},
+    ),
+    Operation(
+        method="GET",
+        path="/v1/documents/{document_id}",
+        summary="One version of a dropped document",
+        answers={200: "DroppedDocument", **_ONE},
+    ),
+    Operation(
+        method="DELETE",
+        path="/v1/documents/{document_id}",
+        summary="Erase what was dropped and what came of it; record and ledger stay",
+        answers={204: None, **_ONE, 409: "Problem"},
+    ),
+    Operation(
+        method="POST",
+        path="/v1/documents/{document_id}/retry",
+        summary="The same version once more: what is not final, and what is asked for by name",
+        body=RetrySubmission,
+        answers={202: "DroppedDocument", **_ONE, 409: "Problem", 422: "Problem"},
+    ),
+    Operation(
+        method="POST",
+        path="/v1/pipelines/{name}/rescore",
+        summary="A job over the documents that were dropped below a prefix",
+        body=RescoreSubmission,
+        idempotent=True,
+        answers={202: "Job", **_ONE, 409: "Problem", 422: "Problem"},
     ),
     Operation(
         method="GET",

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from shared.domain.documents import DocumentStatus
 from shared.domain.findings import FindingKind
 from shared.domain.jobs import JobStatus
 from shared.domain.outcomes import Outcome
@@ -96,6 +97,39 @@ SCHEMAS: Final[dict[str, Schema]] = {
         cost=COST,
         balanced={"type": "boolean"},
     ),
+    "DroppedDocument": _object(
+        id=TEXT,
+        tenant=TEXT,
+        pipeline=TEXT,
+        path=TEXT,
+        status={"enum": list(DocumentStatus)},
+        outcome={"enum": [*Outcome, None]},
+        reason=_or_null("string"),
+        message=_or_null("string"),
+        late={"type": "boolean"},
+        alias=_or_null("string"),
+        tags={"type": "object", "additionalProperties": TEXT},
+        job_id=_or_null("string"),
+        attempts=WHOLE,
+        usage={"anyOf": [USAGE, {"type": "null"}]},
+        cost={"anyOf": [COST, {"type": "null"}]},
+        provider=_or_null("string"),
+        model=_or_null("string"),
+        result=_or_null("string"),
+        etag=TEXT,
+        content_type=_or_null("string"),
+        media_type=_or_null("string"),
+        bytes=WHOLE,
+        pages=MAYBE_WHOLE,
+        pages_without_text=_list(WHOLE),
+        modified_at=TIME,
+        claimed_at=TIME,
+        due_at=MAYBE_TIME,
+        finished_at=MAYBE_TIME,
+        erased_at=MAYBE_TIME,
+        links=_object(self=TEXT, retry=TEXT),
+    ),
+    "DroppedDocumentPage": _page("DroppedDocument"),
     "Upload": _object(
         upload_id=TEXT,
         url=TEXT,
