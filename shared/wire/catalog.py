@@ -21,9 +21,10 @@ from shared.wire.catalog_models import (
     TenantEntry,
 )
 from shared.wire.catalog_rules import broken_rules, lane_of
+from shared.wire.catalog_schemas import MAX_SCHEMA_BYTES, Schema, read_schemas, schema_paths
 from shared.wire.catalog_yaml import MAX_BYTES, Problem, Unreadable, read_document
 
-__all__ = ["MAX_BYTES", "CatalogRefused", "Problem", "read_catalog"]
+__all__ = ["MAX_BYTES", "MAX_SCHEMA_BYTES", "CatalogRefused", "Problem", "read_catalog", "schema_paths"]
 
 MAX_PROBLEMS: Final = 100
 _OPTIONS: Final = ("project", "location", "bucket", "storage_url")
@@ -43,10 +44,17 @@ class CatalogRefused(GiveUp):
         super().__init__("\n".join(lines))
 
 
-def read_catalog(content: bytes, *, file: str, env: Mapping[str, str]) -> Catalog:
+def read_catalog(
+    content: bytes,
+    *,
+    file: str,
+    env: Mapping[str, str],
+    schemas: Mapping[str, bytes | None] | None = None,
+) -> Catalog:
     """The catalogue that `content` describes; `env` resolves `${NAME}` in endpoints.
 
-    Raise `CatalogRefused` with everything that is wrong.
+    `schemas` holds the files of `schema_paths(content)`, None for one that is not there; without it no
+    schema is read. Raise `CatalogRefused` with everything that is wrong.
     """
     try:
         document = read_document(content)
@@ -54,12 +62,16 @@ def read_catalog(content: bytes, *, file: str, env: Mapping[str, str]) -> Catalo
         raise CatalogRefused(file, [error.problem]) from None
     entries, problems = read_entries(document, env)
     problems += [document.problem(where, reason) for where, reason in broken_rules(entries)]
+    contents: Mapping[str, Schema] = {}
+    if schemas is not None:
+        contents, bad = read_schemas(document, entries, schemas)
+        problems += bad
     if problems:
         raise CatalogRefused(file, problems)
-    return _catalog(entries)
+    return _catalog(entries, contents)
 
 
-def _catalog(entries: Entries) -> Catalog:
+def _catalog(entries: Entries, schemas: Mapping[str, Schema]) -> Catalog:
     tenants = (_tenant(name, entry) for name, entry in entries.tenants.items())
     deployments = (
         _deployment(name, entry, entries.prices.get(name) or entries.prices.get(entry.model))
@@ -67,7 +79,8 @@ def _catalog(entries: Entries) -> Catalog:
     )
     aliases = (_alias(name, entry) for name, entry in entries.aliases.items())
     pipelines = (
-        _pipeline(name, entry, entries.aliases[entry.alias]) for name, entry in entries.pipelines.items()
+        _pipeline(name, entry, entries.aliases[entry.alias], schemas.get(name))
+        for name, entry in entries.pipelines.items()
     )
     return Catalog(
         tenants=MappingProxyType({tenant.id: tenant for tenant in tenants}),
@@ -131,7 +144,7 @@ def _alias(name: str, entry: AliasEntry) -> Alias:
     )
 
 
-def _pipeline(name: str, entry: PipelineEntry, alias: AliasEntry) -> Pipeline:
+def _pipeline(name: str, entry: PipelineEntry, alias: AliasEntry, schema: Schema | None) -> Pipeline:
     return Pipeline(
         name=name,
         task=entry.task,
@@ -139,6 +152,7 @@ def _pipeline(name: str, entry: PipelineEntry, alias: AliasEntry) -> Pipeline:
         lane=lane_of(entry, alias),
         prompt=entry.prompt,
         schema=entry.schema_path,
+        schema_content=schema,
         languages=entry.languages,
         split_tokens=entry.split_tokens,
         gather=entry.gather,

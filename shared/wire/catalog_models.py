@@ -58,7 +58,8 @@ def _setting_name(text: str) -> str:
     return text
 
 
-def _schema_path(text: str) -> str:
+def schema_path(text: str) -> str:
+    """`text` as a path below the catalogue's folder. Raise `ValueError` if it could mean anything else."""
     path = PurePosixPath(text)
     if path.is_absolute() or ".." in path.parts or "\\" in text or ":" in text or path.suffix != ".json":
         raise ValueError("must be the path of a .json file beside or below the catalogue, without '..'")
@@ -82,7 +83,7 @@ Version = Annotated[
 Language = Annotated[
     str, AfterValidator(_matching(_LANGUAGE.pattern, "must be a language tag such as de or pt-BR"))
 ]
-SchemaPath = Annotated[Text, AfterValidator(_schema_path)]
+SchemaPath = Annotated[Text, AfterValidator(schema_path)]
 Cron = Annotated[str, AfterValidator(normal_cron)]
 Price = Annotated[Decimal, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=10**15)]

@@ -43,10 +43,13 @@ class _Blob:
     def name(self) -> str:
         return self._path
 
-    async def version(self) -> str | None:
-        found = await self._blobs.head(self._path)
+    async def version(self, beside: str | None = None) -> str | None:
+        found = await self._blobs.head(self._place(beside))
         return found.etag if found else None
 
-    async def read(self, version: str) -> bytes:
-        pieces = self._blobs.read(self._path, etag=version, length=MAX_BYTES + 1)
+    async def read(self, version: str, beside: str | None = None) -> bytes:
+        pieces = self._blobs.read(self._place(beside), etag=version, length=MAX_BYTES + 1)
         return b"".join([piece async for piece in pieces])
+
+    def _place(self, beside: str | None) -> str:
+        return self._path if beside is None else f"{self._path.rpartition('/')[0]}/{beside}"

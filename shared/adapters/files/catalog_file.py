@@ -46,35 +46,41 @@ class _File:
     def name(self) -> str:
         return str(self._path)
 
-    async def version(self) -> str | None:
-        return await asyncio.to_thread(self._version)
+    async def version(self, beside: str | None = None) -> str | None:
+        return await asyncio.to_thread(_version_of, self._place(beside))
 
-    async def read(self, version: str) -> bytes:
-        return await asyncio.to_thread(self._read, version)
+    async def read(self, version: str, beside: str | None = None) -> bytes:
+        return await asyncio.to_thread(_read, self._place(beside), version)
 
-    def _version(self) -> str | None:
-        try:
-            return _version(self._path.stat())
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise self._unreadable(error) from error
+    def _place(self, beside: str | None) -> Path:
+        return self._path if beside is None else self._path.parent / beside
 
-    def _read(self, version: str) -> bytes:
-        try:
-            if not stat.S_ISREG(self._path.stat().st_mode):
-                raise TryAgainLater(f"catalogue {self.name!r} is not a file")
-            with self._path.open("rb") as opened:
-                content = opened.read(MAX_BYTES + 1)
-                read = _version(os.fstat(opened.fileno()))
-        except OSError as error:
-            raise self._unreadable(error) from error
-        if read != version:
-            raise Conflict(f"catalogue {self.name!r} changed while it was read")
-        return content
 
-    def _unreadable(self, error: OSError) -> TryAgainLater:
-        return TryAgainLater(f"catalogue {self.name!r} cannot be read: {error.strerror}")
+def _version_of(path: Path) -> str | None:
+    try:
+        return _version(path.stat())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _read(path: Path, version: str) -> bytes:
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise TryAgainLater(f"catalogue {str(path)!r} is not a file")
+        with path.open("rb") as opened:
+            content = opened.read(MAX_BYTES + 1)
+            read = _version(os.fstat(opened.fileno()))
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if read != version:
+        raise Conflict(f"catalogue {str(path)!r} changed while it was read")
+    return content
+
+
+def _unreadable(path: Path, error: OSError) -> TryAgainLater:
+    return TryAgainLater(f"catalogue {str(path)!r} cannot be read: {error.strerror}")
 
 
 def _version(status: os.stat_result) -> str:

@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from shared.domain.catalog import Catalog
 from shared.domain.errors import Conflict, NotFound, TryAgainLater
 from shared.ports.clock import Clock
-from shared.wire.catalog import CatalogRefused, Problem, read_catalog
+from shared.wire.catalog import CatalogRefused, Problem, read_catalog, schema_paths
 
 log = logging.getLogger(__name__)
 
@@ -26,11 +26,14 @@ class CatalogText(Protocol):
         """For people: what to put before a line number."""
         ...
 
-    async def version(self) -> str | None:
-        """Another one whenever the content is another. None: there is no text. Cheap."""
+    async def version(self, beside: str | None = None) -> str | None:
+        """Another one whenever the content is another. None: there is no text. Cheap.
+
+        Of the text itself, or of the file at this path from the text's folder.
+        """
         ...
 
-    async def read(self, version: str) -> bytes:
+    async def read(self, version: str, beside: str | None = None) -> bytes:
         """At most `MAX_BYTES` and one more. Raise `Conflict` if the version is another by now."""
         ...
 
@@ -56,7 +59,7 @@ class LastGood:
         self._every = every
         self._on_refused = on_refused
         self._catalog: Catalog | None = None
-        self._version: str | None = _NEVER
+        self._versions: dict[str | None, str | None] = {None: _NEVER}
         self._refusal: str | None = None
         self._silence: str | None = None
         self._looked_at: datetime | None = None
@@ -84,29 +87,40 @@ class LastGood:
 
     async def _look(self) -> None:
         try:
-            version = await self._text.version()
-            if version != self._version:
-                await self._take(version)
+            versions = await self._versions_of([path for path in self._versions if path is not None])
+            if versions != self._versions:
+                await self._take(versions[None])
             self._silence = None
         except (TryAgainLater, Conflict, NotFound) as error:
             if self._silence != str(error):
                 log.warning("catalog.unreadable", extra={"catalog": self._text.name, "reason": str(error)})
             self._silence = str(error)
 
+    async def _versions_of(self, beside: Collection[str]) -> dict[str | None, str | None]:
+        """Of the text, under None, and of the schema files that go with it."""
+        return {path: await self._text.version(path) for path in (None, *beside)}
+
     async def _take(self, version: str | None) -> None:
+        versions: dict[str | None, str | None] = {None: version}
         try:
             if version is None:
                 raise CatalogRefused(self._text.name, [Problem(line=1, field="", reason="does not exist")])
             content = await self._text.read(version)
+            paths = await asyncio.to_thread(schema_paths, content)
+            versions |= {path: await self._text.version(path) for path in sorted(paths)}
+            schemas = {path: await self._schema(path, versions[path]) for path in paths}
             self._catalog = await asyncio.to_thread(
-                read_catalog, content, file=self._text.name, env=self._env
+                read_catalog, content, file=self._text.name, env=self._env, schemas=schemas
             )
         except CatalogRefused as error:
             self._refuse(error)
         else:
             self._refusal = None
             log.info("catalog.loaded", extra={"catalog": self._text.name, "version": version})
-        self._version = version
+        self._versions = versions
+
+    async def _schema(self, path: str, version: str | None) -> bytes | None:
+        return None if version is None else await self._text.read(version, path)
 
     def _refuse(self, error: CatalogRefused) -> None:
         self._refusal = str(error)

@@ -55,6 +55,12 @@ class Postpone:
         log.warning("document.postponed", extra={"document": claim.document, "why": str(later)})
         await self.queue.send(message_of(following), delay=delay)
 
+    async def unrecorded(self, claim: Claim, later: Deferred) -> None:
+        """The next message and nothing else: the document has not had its turn."""
+        following = msgspec.structs.replace(claim, generation=claim.generation + 1)
+        await self.queue.send(message_of(following), delay=later.retry_after)
+        log.info("document.not_its_turn", extra={"document": claim.document, "why": str(later)})
+
     async def give_up(self, stored: Stored[Document], reason: str, why: str) -> None:
         """End the document for want of working parts, and tell an operator."""
         document, now = stored.value, self.clock.now()

@@ -4,12 +4,13 @@ What follows from the model's answer begins only when the answer is stored: a cr
 """
 
 import logging
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from shared.domain.answers import Answer, answered, decided
 from shared.domain.catalog import Alias, Catalog, Pipeline
-from shared.domain.documents import Document, Turn, turn_of
+from shared.domain.documents import Document, DocumentStatus, Turn, turn_of
 from shared.domain.errors import Conflict, Deferred, GiveUp, NotFound, Rejected, TryAgainLater
 from shared.domain.extraction import Extraction
 from shared.domain.findings import Finding, FindingKind
@@ -85,11 +86,31 @@ class ProcessDocument:
                 await self._look_again(stored.value)
                 return
             try:
-                await self._work(stored, claim.generation)
+                await self._work_in_turn(stored, claim)
             except Conflict:
                 log.info("document.contended", extra={"document": claim.document})
                 continue
             return
+
+    async def _work_in_turn(self, stored: Stored[Document], claim: Claim) -> None:
+        """Nothing is read or written before it is the tenant's turn: a thousand that must wait cost little."""
+        order = self._order(stored.value, await self.catalog.current())
+        async with AsyncExitStack() as held:
+            try:
+                if isinstance(order, TaskOrder):
+                    await held.enter_async_context(self.run_task.turn(order.alias, order.tenant))
+            except Deferred as later:
+                await self._put_off(stored, claim, later)
+                return
+            await self._work(stored, claim.generation)
+
+    async def _put_off(self, stored: Stored[Document], claim: Claim, later: Deferred) -> None:
+        """Not its turn is no news for the record; that nothing works is."""
+        if later.fault is None and stored.value.status is DocumentStatus.QUEUED:
+            await self.postpone.unrecorded(claim, later)
+            return
+        async with self.take(stored, claim.generation) as grip:
+            await self.postpone(grip, later)
 
     async def _work(self, stored: Stored[Document], generation: int) -> None:
         async with self.take(stored, generation) as grip:
@@ -166,7 +187,7 @@ class ProcessDocument:
         asked_at = self.clock.now()
         document = await grip.amend(lambda d: replace(d, attempts=d.attempts + 1, asked_at=asked_at))
         try:
-            result = await self.run_task(replace(order, text=text.text))
+            result = await self.run_task.in_turn(replace(order, text=text.text))
         except GiveUp as never:
             # Nothing was asked: the catalogue wants something that cannot be done.
             code = never.code if isinstance(never, Rejected) else "invalid_request"

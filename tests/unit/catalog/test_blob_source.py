@@ -122,3 +122,15 @@ async def test_callers_at_the_same_time_ask_storage_once(watched: Watched) -> No
     await asyncio.gather(*(watched.aliases() for _ in range(20)))
 
     assert watched.blobs.heads == 1
+
+
+async def test_a_schema_lies_beside_the_catalogues_blob(watched: Watched) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b'{"type": "object"}'
+
+    await watched.blobs.write("config/schemas/bill.json", pieces())
+    await watched.write(
+        GOOD + "pipelines:\n  bills: {task: extract, alias: summarize, schema: schemas/bill.json}\n"
+    )
+
+    assert (await watched.source.current()).pipelines["bills"].schema_content == {"type": "object"}

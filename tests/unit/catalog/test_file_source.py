@@ -197,3 +197,56 @@ class _Switched:
 
     def now(self) -> datetime:
         return self._clocks.pop(0).now() if len(self._clocks) > 1 else self._clocks[0].now()
+
+
+WITH_SCHEMA = GOOD + "pipelines:\n  bills: {task: extract, alias: summarize, schema: schemas/bill.json}\n"
+
+
+def write_schema(watched: Watched, text: str) -> None:
+    folder = watched.path.parent / "schemas"
+    folder.mkdir(exist_ok=True)
+    (folder / "new").write_text(text)
+    (folder / "new").rename(folder / "bill.json")
+
+
+async def schema_of(watched: Watched) -> object:
+    return (await watched.source.current()).pipelines["bills"].schema_content
+
+
+async def test_a_schema_file_is_part_of_the_catalogue_and_is_read_again_when_it_changes(
+    watched: Watched,
+) -> None:
+    write_schema(watched, '{"type": "object"}')
+    watched.write(WITH_SCHEMA)
+    assert await schema_of(watched) == {"type": "object"}
+
+    write_schema(watched, '{"type": "object", "title": "Bill"}')
+    watched.clock.advance(SECOND)
+
+    assert await schema_of(watched) == {"type": "object", "title": "Bill"}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "there is no file 'schemas/bill.json' beside the catalogue"),
+        ("{", "'schemas/bill.json' is not JSON"),
+        ("[1]", "'schemas/bill.json' must hold a JSON object"),
+        ('{"title": "' + "x" * 70_000 + '"}', "'schemas/bill.json' has more than 65,536 bytes"),
+    ],
+)
+async def test_a_schema_that_is_no_good_refuses_the_catalogue_until_it_is_mended(
+    watched: Watched, content: str | None, reason: str
+) -> None:
+    if content is not None:
+        write_schema(watched, content)
+    watched.write(WITH_SCHEMA)
+
+    with pytest.raises(TryAgainLater, match=r"pipelines\.bills\.schema"):
+        await watched.source.current()
+    assert reason in str(watched.refused[0])
+
+    write_schema(watched, "{}")
+    watched.clock.advance(SECOND)
+    assert await schema_of(watched) == {}
+    assert watched.file.trouble is None

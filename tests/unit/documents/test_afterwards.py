@@ -83,6 +83,7 @@ async def test_a_fault_that_outlived_its_attempts_may_be_retried(world: Document
     first = await world.process(NOTE)
     assert first.reason == "infrastructure"
     world.model.manners.fates.clear()
+    world.clock.advance(timedelta(minutes=5))
 
     await retry(world)
     assert (await world.one()).status is DocumentStatus.QUEUED

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections import deque
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -18,6 +19,7 @@ from shared.ports.queue import Message
 from shared.stores.notices import Outbox
 from tests.support.dropping import DocumentWorld
 from tests.support.power import Mains, PowerCut, powered
+from tests.support.world import SUPPORT
 
 NOTE = "support/notes/a.txt"
 
@@ -285,7 +287,29 @@ async def test_an_outage_of_ten_minutes_dead_letters_nothing(world: DocumentWorl
     assert deliveries < 20 * 12
     rows = await world.ledger()
     assert len(rows) == 20
-    assert all(row.attempt > 1 for row in rows)
+    # While nothing works few calls are made to find out, and the others are not counted as attempts.
+    assert any(row.attempt > 1 for row in rows)
+    assert len(world.model.asked) < deliveries
+
+
+async def test_a_document_whose_turn_it_is_not_costs_a_message_and_nothing_else(
+    world: DocumentWorld,
+) -> None:
+    await world.claim(NOTE)
+    before, alias = await world.one(), world.catalog.catalog.alias("summarize")
+    async with AsyncExitStack() as held:
+        for _ in range(5):
+            await held.enter_async_context(world.app.process_document.run_task.turn(alias, SUPPORT.id))
+
+        await world.deliver(within=timedelta(0))
+
+        assert await world.one() == before
+        assert world.model.asked == []
+        assert world.queue.next_due() is not None
+
+    await world.deliver()
+    document = await world.one()
+    assert (document.status, document.attempts) == (DocumentStatus.COMPLETED, 1)
 
 
 async def test_the_wait_that_is_asked_for_is_kept(world: DocumentWorld) -> None:
