@@ -50,6 +50,7 @@ from shared.services.collect_chunk import CollectChunk
 from shared.services.door.accept_job import AcceptJob
 from shared.services.door.check_job import CheckJob
 from shared.services.door.once import Once
+from shared.services.door.take_upload import TakeUpload
 from shared.services.erase_job import EraseJob
 from shared.services.finish_job import FinishJob
 from shared.services.heart import Heart
@@ -205,7 +206,9 @@ def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
     return AcceptJob(
         jobs=stores.jobs,
         pulses=stores.pulses,
-        uploads=stores.uploads,
+        take_upload=TakeUpload(
+            uploads=stores.uploads, jobs=stores.jobs, blobs=parts.blobs, clock=parts.clock
+        ),
         blobs=parts.blobs,
         catalog=parts.catalog,
         check=CheckJob(

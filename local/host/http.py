@@ -45,6 +45,8 @@ class HttpTrigger:
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         if not request.raw_path.startswith("/") or not request.raw_path.isascii():
             return web.Response(status=400, text="the request target must be a percent-encoded path")
+        if not _has_address(request):
+            return web.Response(status=400, text="the header 'Host' must be a host and a port")
         found = self._table.find(request.method, request.raw_path.partition("?")[0])
         if found is None:
             return web.Response(status=404)
@@ -53,3 +55,11 @@ class HttpTrigger:
             return web.Response(status=413)
         function, parameters = found
         return await self._handler.answer(request, function, parameters)
+
+
+def _has_address(request: web.Request) -> bool:
+    """Whether the request's own URL can be told, which takes a `Host` that is one."""
+    try:
+        return bool(request.url)
+    except ValueError:
+        return False

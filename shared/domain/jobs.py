@@ -83,12 +83,14 @@ class SourceKind(StrEnum):
 class Source:
     """The input as it was accepted: a blob of ours that nobody writes again.
 
-    `checked`: the door has validated every line, so planning cannot find a bad one.
+    `checked`: the door has validated every line, so planning cannot find a bad one. `upload`: the blob that
+    the client wrote, of which `path` is a copy.
     """
 
     kind: SourceKind
     path: str
     checked: bool = False
+    upload: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

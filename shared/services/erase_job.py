@@ -42,6 +42,9 @@ class EraseJob:
         await amend_job(self.jobs, tenant, job.id, erased)
         async for info in self.blobs.list(job_folder(tenant, job.id)):
             await self.blobs.delete(info.path)
+        if job.source.upload is not None:
+            # The client may have written it again.
+            await self.blobs.delete(job.source.upload)
 
     async def _clear(self, chunk: Chunk) -> None:
         if chunk.state is not ChunkState.SETTLED:

@@ -8,7 +8,7 @@ from typing import Final
 from shared.domain.ids import JobId, TenantId
 from shared.ports.tables import Fields, Tables
 from shared.stores.stored import Stored
-from shared.wire.records.document import instant, needed_moment, pack, unpack
+from shared.wire.records.document import instant, moment, needed_moment, pack, unpack
 
 REPLIES: Final = "idempotency"
 UPLOADS: Final = "uploads"
@@ -57,10 +57,13 @@ class Replies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upload:
+    """`used_by` without such a job: somebody is making it, or died there, until `claimed_until`."""
+
     id: str
     created_at: datetime
     expires_at: datetime
     used_by: JobId | None = None
+    claimed_until: datetime | None = None
 
 
 class Uploads:
@@ -108,6 +111,7 @@ def _upload_to(upload: Upload) -> Fields:
         "created_at": instant(upload.created_at),
         "expires_at": instant(upload.expires_at),
         "used_by": upload.used_by,
+        "claimed_until": instant(upload.claimed_until),
     }
     return pack(UPLOAD, document)
 
@@ -119,4 +123,5 @@ def _upload_from(upload_id: str, fields: Fields) -> Upload:
         created_at=needed_moment(record["created_at"]),
         expires_at=needed_moment(record["expires_at"]),
         used_by=JobId(record["used_by"]) if record["used_by"] else None,
+        claimed_until=moment(record.get("claimed_until")),
     )

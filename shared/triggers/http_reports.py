@@ -19,6 +19,8 @@ blueprint = df.Blueprint(http_auth_level=func.AuthLevel.ANONYMOUS)
 WINDOWS = {"24h": timedelta(hours=24), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 LONGEST = timedelta(days=366)
 MAX_GROUPS = 8
+# Days are added to a time: at the ends of the calendar that fails.
+YEARS = range(2000, 9000)
 
 
 @blueprint.route(route="v1/usage", methods=["GET"])
@@ -113,9 +115,12 @@ def _instant(call: Call, name: str, default: datetime) -> datetime:
         return default
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise _no_time(name) from None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    if moment.year not in YEARS:
+        raise _no_time(name)
+    return moment
 
 
 def _no_time(name: str) -> InputErrors:

@@ -10,6 +10,7 @@ from local.stack import Stack, start_stack
 from tests.integration.catalogs import KEYS, write_catalog
 from tests.integration.postern import Caller
 from tests.integration.provider import Provider
+from tests.integration.storage import Storage
 
 
 @pytest.fixture(scope="session")
@@ -55,6 +56,11 @@ def simulator(stack: Stack) -> Iterator[Provider]:
     provider = Provider(stack.simulator)
     yield provider
     provider.close()
+
+
+@pytest.fixture(scope="session")
+def storage(stack: Stack) -> Storage:
+    return Storage(stack.storage)
 
 
 @pytest.fixture

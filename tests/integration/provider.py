@@ -22,17 +22,17 @@ class Provider:
         limited = {} if times is None else {"times": times}
         _ok(self.control.post("/rules", json=[{"match": match, "then": then, **limited}]))
 
-    def answer(self, text: str, outcome: str, times: int | None = None, **then: Any) -> None:
-        """Play `outcome` for every request whose text has `text`."""
-        self.rule({"contains": text}, {"outcome": outcome, **then}, times)
+    def answer(self, word: str, outcome: str, times: int | None = None, **then: Any) -> None:
+        """Play `outcome` for every request whose text has `word`."""
+        self.rule({"contains": word}, {"outcome": outcome, **then}, times)
 
-    def batch(self, text: str, course: str, times: int | None = None, **then: Any) -> None:
-        """Play `course` for every batch with a request whose text has `text`."""
-        self.rule({"contains": text}, {"batch": course, **then}, times)
+    def batch(self, word: str, course: str, times: int | None = None, **then: Any) -> None:
+        """Play `course` for every batch with a request whose text has `word`."""
+        self.rule({"contains": word}, {"batch": course, **then}, times)
 
-    def call(self, text: str, operation: str, times: int | None = None, **then: Any) -> None:
-        """Play trouble for calls of one kind that concern a file with `text` in it."""
-        self.rule({"contains": text, "operation": operation}, then, times)
+    def call(self, word: str, operation: str, times: int | None = None, **then: Any) -> None:
+        """Play trouble for calls of one kind that concern a file with `word` in it."""
+        self.rule({"contains": word, "operation": operation}, then, times)
 
     def clear(self) -> None:
         _ok(self.control.delete("/rules"))

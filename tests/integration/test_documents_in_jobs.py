@@ -1,52 +1,13 @@
 """Inputs with a template, and documents that they refer to."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-
 import pytest
-from azure.storage.blob.aio import BlobServiceClient
 
-from local.stack import Stack
 from tests.integration.postern import Caller, Json, lines
+from tests.integration.storage import Storage
 
 pytestmark = pytest.mark.stack
 
 TEMPLATE = {"system": "Summarize the ticket.", "user": "{text}"}
-
-
-class Storage:
-    """The storage account behind the stack."""
-
-    def __init__(self, connection: str) -> None:
-        self._connection = connection
-
-    def write(self, path: str, content: bytes) -> None:
-        """`path` begins with the container's name."""
-
-        async def upload(service: BlobServiceClient) -> None:
-            container, _, name = path.partition("/")
-            await service.get_blob_client(container, name).upload_blob(content, overwrite=True)
-
-        self._run(upload)
-
-    def names(self, container: str, holding: str) -> list[str]:
-        async def listed(service: BlobServiceClient) -> list[str]:
-            names = service.get_container_client(container).list_blob_names()
-            return [name async for name in names if holding in name]
-
-        return self._run(listed)
-
-    def _run[T](self, act: Callable[[BlobServiceClient], Awaitable[T]]) -> T:
-        async def run() -> T:
-            async with BlobServiceClient.from_connection_string(self._connection) as service:
-                return await act(service)
-
-        return asyncio.run(run())
-
-
-@pytest.fixture(scope="session")
-def storage(stack: Stack) -> Storage:
-    return Storage(stack.storage)
 
 
 def ticket(value: object, custom_id: str = "t") -> Json:

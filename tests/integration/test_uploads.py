@@ -2,6 +2,7 @@
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 import httpx2
@@ -124,6 +125,17 @@ def test_an_upload_is_used_by_one_job(support: Caller) -> None:
     again = support.refused(alias="summarize", upload_id=upload)
 
     assert again["status"] == 409
+
+
+def test_jobs_at_the_same_time_do_not_share_an_upload(support: Caller) -> None:
+    upload = support.upload(jsonl(chat("Once only.")))
+    body = {"alias": "summarize", "upload_id": upload}
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: support.post("/v1/jobs", body), range(8)))
+
+    refusals = [problem(answer)["status"] for answer in answers if answer.status_code != 202]
+    assert refusals == [409] * 7
 
 
 def test_a_write_after_acceptance_changes_nothing(support: Caller) -> None:

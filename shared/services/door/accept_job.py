@@ -5,13 +5,13 @@ The pulse comes before the record: from the record's first moment the sweep woul
 
 import logging
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
 
 from shared.domain.catalog import Catalog, Tenant
-from shared.domain.errors import Conflict, NotFound, TryAgainLater
+from shared.domain.errors import Conflict, TryAgainLater
 from shared.domain.ids import JobId
 from shared.domain.jobs import Job, JobStatus, Source, SourceKind
 from shared.domain.pulses import Pulse
@@ -20,27 +20,24 @@ from shared.ports.catalog import CatalogSource
 from shared.ports.clock import Clock
 from shared.ports.orchestrations import Orchestrations
 from shared.services.door.check_job import Checked, CheckJob
+from shared.services.door.take_upload import TakeUpload
 from shared.services.job_spec import save_spec
 from shared.services.policy import Policy
 from shared.services.streams import Outlet
-from shared.stores.door import Uploads
 from shared.stores.jobs import Jobs
 from shared.stores.pulses import Pulses
 from shared.wire import paths
 from shared.wire.bodies import JobBody
 from shared.wire.paths import JobPaths
-from shared.wire.problems import Clash, Unusable
 
 log = logging.getLogger(__name__)
-
-MAX_UPLOAD = 4 * 1024**3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptJob:
     jobs: Jobs
     pulses: Pulses
-    uploads: Uploads
+    take_upload: TakeUpload
     blobs: Blobs
     catalog: CatalogSource
     check: CheckJob
@@ -57,7 +54,11 @@ class AcceptJob:
         checked = await self.check(tenant, body, size, catalog)
         job = self._job(tenant, body, checked, job_id)
         await self._store_input(job, body, checked)
-        return await self.begin(job, orchestrations)
+        accepted = await self.begin(job, orchestrations)
+        if job.source.upload is not None:
+            # The job has its own copy.
+            await self.blobs.delete(job.source.upload)
+        return accepted
 
     async def begin(self, job: Job, orchestrations: Orchestrations) -> Job:
         """From stored input to a running job."""
@@ -99,7 +100,7 @@ class AcceptJob:
             provider=checked.deployment.provider,
             model=checked.deployment.model,
             run_id=body.run_id or job_id,
-            source=Source(kind=body.kind, path=JobPaths(tenant.id, job_id).source, checked=checked.in_full),
+            source=_source(tenant, body, checked, job_id),
             tags=body.tags,
             dedupe=body.dedupe,
         )
@@ -111,33 +112,18 @@ class AcceptJob:
                 for path, etag in sorted(checked.references.items()):
                     await outlet.write(msgspec.json.encode([path, etag]) + b"\n")
         if body.kind is SourceKind.UPLOAD:
-            await self._take_upload(job, body.upload_id or "")
+            await self.take_upload(job, body.upload_id or "")
         else:
             await self.blobs.write(job.source.path, _lines(body.elements), content_type="application/jsonl")
 
-    async def _take_upload(self, job: Job, upload_id: str) -> None:
-        """Claim the upload for this job, and copy what it is now; later writes change nothing."""
-        stored = await self.uploads.find(job.tenant, upload_id)
-        if stored is None:
-            raise NotFound(f"no upload {upload_id[:80]!r}")
-        taken_by = stored.value.used_by
-        if taken_by and taken_by != job.id and await self.jobs.find(job.tenant, taken_by):
-            raise Clash(
-                f"upload {upload_id} was used by job {taken_by}; upload the file again", code="upload_used"
-            )
-        source = paths.upload(job.tenant, upload_id)
-        info = await self.blobs.head(source)
-        if info is None:
-            raise Unusable(f"nothing was uploaded to {upload_id} yet; PUT the file to its url first")
-        if info.size > MAX_UPLOAD:
-            raise Unusable(f"the upload has {info.size:,} bytes; {MAX_UPLOAD:,} are allowed; split it")
-        try:
-            await self.uploads.replace(stored, replace(stored.value, used_by=job.id))
-            await self.blobs.copy(source, job.source.path, etag=info.etag)
-        except Conflict as conflict:
-            raise Clash(
-                f"upload {upload_id} changed while the job was accepted; post the job again"
-            ) from conflict
+
+def _source(tenant: Tenant, body: JobBody, checked: Checked, job_id: JobId) -> Source:
+    return Source(
+        kind=body.kind,
+        path=JobPaths(tenant.id, job_id).source,
+        checked=checked.in_full,
+        upload=paths.upload(tenant.id, body.upload_id) if body.upload_id is not None else None,
+    )
 
 
 async def _lines(elements: Sequence[msgspec.Raw]) -> AsyncIterator[bytes]:

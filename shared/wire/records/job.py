@@ -36,7 +36,7 @@ def to_fields(job: Job) -> Fields:
         "provider": job.provider,
         "model": job.model,
         "run_id": job.run_id,
-        "source": {"kind": job.source.kind.value, "path": job.source.path, "checked": job.source.checked},
+        "source": _source_to(job.source),
         "tags": dict(job.tags),
         "dedupe": job.dedupe,
         "fresh": job.fresh,
@@ -83,8 +83,22 @@ def from_fields(fields: Fields) -> Job:
     )
 
 
+def _source_to(source: Source) -> dict[str, Any]:
+    return {
+        "kind": source.kind.value,
+        "path": source.path,
+        "checked": source.checked,
+        "upload": source.upload,
+    }
+
+
 def _source_from(record: Mapping[str, Any]) -> Source:
-    return Source(kind=SourceKind(record["kind"]), path=record["path"], checked=record["checked"])
+    return Source(
+        kind=SourceKind(record["kind"]),
+        path=record["path"],
+        checked=record["checked"],
+        upload=record.get("upload"),
+    )
 
 
 def _plan_to(plan: Plan | None) -> dict[str, Any] | None:
