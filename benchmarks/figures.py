@@ -1,8 +1,12 @@
 """What was measured: a table for people, a document for comparing runs."""
 
 from dataclasses import asdict, dataclass, field
+from typing import Final
 
 from rich.table import Table
+
+# Units of the columns: elapsed, computed by this process, memory at most, what others had to wait.
+_COLUMNS: Final = ("s", "s of work", "MB", "ms")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,25 +40,30 @@ class Figures:
         return [{**asdict(figure), "value": round(figure.value, 4)} for figure in self.all]
 
     def table(self) -> Table:
-        table = Table("what", "measured", "unit", "aim", title="Benchmarks", title_justify="left")
-        table.columns[1].justify = table.columns[3].justify = "right"
-        group = ""
+        """One row a name. Seconds, memory and waits have their own columns; the rest says what it is."""
+        table = Table("what", *_COLUMNS, "other", title="Benchmarks", title_justify="left")
+        for column in table.columns[1:]:
+            column.justify = "right"
+        rows: dict[tuple[str, str], dict[str, str]] = {}
         for figure in self.all:
-            if figure.group != group:
-                group = figure.group
+            place = figure.unit if figure.unit in _COLUMNS else "other"
+            rows.setdefault((figure.group, figure.name), {})[place] = _measured(figure, place)
+        last = ""
+        for (group, name), cells in rows.items():
+            if group != last:
+                last = group
                 table.add_section()
                 table.add_row(f"[bold]{group}")
-            table.add_row(figure.name, _measured(figure), figure.unit, _aim(figure))
+            table.add_row(f"  {name}", *(cells.get(column, "") for column in (*_COLUMNS, "other")))
         return table
 
 
-def _measured(figure: Figure) -> str:
-    text = shown(figure.value)
-    return f"[red]{text}" if figure.is_above_its_aim else text
-
-
-def _aim(figure: Figure) -> str:
-    return "" if figure.at_most is None else f"< {shown(figure.at_most)}"
+def _measured(figure: Figure, place: str) -> str:
+    text = shown(figure.value) + (f" {figure.unit}" if place == "other" else "")
+    if figure.at_most is None:
+        return text
+    colour = "red" if figure.is_above_its_aim else "green"
+    return f"[{colour}]{text} [dim]< {shown(figure.at_most)}"
 
 
 def shown(value: float) -> str:

@@ -19,6 +19,10 @@ from typing import Any, cast
 from benchmarks import memory, samples
 from benchmarks.instant import InstantProvider, OneProvider
 from benchmarks.loop_lag import Lags, loop_lags, percentile
+from shared.adapters.azure.blobs import AzureBlobs
+from shared.adapters.azure.clock import SystemClock
+from shared.adapters.azure.connections import StorageAccount, StorageConnection
+from shared.adapters.azure.tables import AzureTables
 from shared.bootstrap import App, Parts, build, real_parts
 from shared.domain.catalog import Tenant
 from shared.domain.ids import JobId, TenantId
@@ -88,6 +92,9 @@ class NoEngine:
     async def wake(self, job_id: JobId, run: int) -> None:
         return
 
+    async def forget_finished(self) -> None:
+        return
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
@@ -108,19 +115,27 @@ class Run:
             if not planned.chunks:
                 break
             for n in planned.chunks:
-                while await self.app.advance_chunk(job.tenant, job.id, n, 1) is not None:
-                    await asyncio.sleep(0.01)
+                await self._advance(job, n)
         async with self.stages.measured("finish"):
             await self.app.finish_job(job.tenant, job.id, 1)
         self.stages.by_name["stage"].seconds -= self.provider.seconds
         self.stages.by_name["stage"].cpu -= self.provider.cpu
         return (await self.app.read_job.one(job.tenant, job.id)).job
 
+    async def _advance(self, job: Job, n: int) -> None:
+        while (wait := await self.app.advance_chunk(job.tenant, job.id, n, 1)) is not None:
+            await asyncio.sleep(min(wait.total_seconds(), 0.01))  # the durable timer's part
 
-def make_run(storage: str, folder: Path, tokens: int | None) -> Run:
+
+def make_run(storage: StorageConnection, folder: Path, tokens: int | None) -> Run:
     provider = InstantProvider(folder=folder, tokens=tokens)
-    env = {"POSTERN_STORAGE": storage, "POSTERN_CATALOG": str(CATALOG), "SIMULATOR_URL": "http://127.0.0.1:9"}
-    parts = dataclasses.replace(real_parts(env), providers=OneProvider(provider))
+    env = {"POSTERN_STORAGE": "-", "POSTERN_CATALOG": str(CATALOG), "SIMULATOR_URL": "http://127.0.0.1:9"}
+    parts = dataclasses.replace(
+        real_parts(env),
+        tables=AzureTables(storage),
+        blobs=AzureBlobs(storage, SystemClock()),
+        providers=OneProvider(provider),
+    )
     app, stages = build(parts), Stages()
     advance = dataclasses.replace(
         app.advance_chunk,
@@ -160,14 +175,17 @@ async def reference_job(run: Run, size: int) -> dict[str, Any]:
 
 
 async def main(given: argparse.Namespace) -> None:
+    storage = StorageConnection(StorageAccount(connection_string=given.storage))
     with tempfile.TemporaryDirectory(prefix="postern-bench-") as folder:
-        run = make_run(given.storage, Path(folder), given.tokens)
+        run = make_run(storage, Path(folder), given.tokens)
         if given.references:
             body = await reference_job(run, given.size)
         else:
             body = await upload_job(run, given.size, given.line_bytes)
         idle = memory.resident()
         job = await run(body)
+        await run.parts.extractor.close()
+        await storage.close()
         if job.totals is None or job.totals.tally.total != given.size:
             raise SystemExit(f"{given.size} requests went in, and {job.totals} came out")
     stages = {name: asdict(stage) for name, stage in run.stages.by_name.items()}

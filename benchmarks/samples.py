@@ -7,55 +7,12 @@ from typing import Final
 import msgspec
 
 LINE_BYTES: Final = 4_000
-_WORDS: Final = [
-    "the",
-    "printer",
-    "on",
-    "the",
-    "third",
-    "floor",
-    "shows",
-    "error",
-    "when",
-    "somebody",
-    "sends",
-    "a",
-    "large",
-    "document",
-    "from",
-    "the",
-    "new",
-    "laptop",
-    "and",
-    "after",
-    "restarting",
-    "twice",
-    "it",
-    "prints",
-    "half",
-    "of",
-    "a",
-    "page",
-    "please",
-    "call",
-    "back",
-    "before",
-    "noon",
-    "because",
-    "our",
-    "team",
-    "needs",
-    "invoices",
-    "for",
-    "customers",
-    "in",
-    "Graz",
-    "Łódź",
-    "Málaga",
-    "and",
-    "Zürich",
-    "today",
-]
+_SENTENCE: Final = (
+    "the printer on the third floor shows error when somebody sends a large document from the new laptop and"
+    " after restarting twice it prints half of a page please call back before noon because our team needs"
+    " invoices for customers in Graz Łódź Málaga and Zürich today"
+)
+_WORDS: Final = _SENTENCE.split()
 
 
 def text(seed: int, size: int) -> str:

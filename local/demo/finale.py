@@ -11,18 +11,20 @@ from local.demo.samples import TRIAGE, Planted
 from local.demo.tables import answers_table, hours_table, trouble_table
 
 
-def finale(finished: Sequence[Finished], planted: Sequence[Planted], out: Path, seconds: float) -> Group:
-    """Tables, where the files are, and one sentence that says it all."""
+def finale(finished: Sequence[Finished], planted: Sequence[Planted], out: Path) -> Group:
+    """The tables, and where the files are."""
     parts: list[RenderableType] = [Text(), hours_table(finished), _note()]
     for each in finished:
         if each.sample is TRIAGE:
             parts += [Text(), trouble_table(each, planted), _rows(each)]
-    parts += [Text(), answers_table(finished[:3]), Text(), _files(finished, out), Text()]
-    submitted = sum(each.report.submitted or 0 for each in finished)
-    parts.append(
-        Text(f"Every one of {submitted:,} inputs has an outcome ({seconds:.0f} s).", style="bold green")
-    )
+    parts += [Text(), answers_table(finished[:3]), Text(), _files(finished, out)]
     return Group(*parts)
+
+
+def verdict(finished: Sequence[Finished], seconds: float) -> Text:
+    """The one sentence that says it all. Only for a demo that has nothing to complain about."""
+    submitted = sum(each.report.submitted or 0 for each in finished)
+    return Text(f"\nEvery one of {submitted:,} inputs has an outcome ({seconds:.0f} s).", style="bold green")
 
 
 def _note() -> Text:

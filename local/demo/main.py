@@ -12,8 +12,9 @@ from types import FrameType
 from rich.console import Console
 
 from local.demo.audit import complaints
-from local.demo.finale import finale
+from local.demo.finale import finale, verdict
 from local.demo.leftovers import clear, keep_logs
+from local.demo.parts import missing_parts
 from local.demo.progress import display_for
 from local.demo.run import run_on_a_stack
 from local.demo.trouble import DemoFailed
@@ -47,28 +48,27 @@ def _demo(console: Console, out: Path) -> int:
     began = time.monotonic()
     console.print("\n[bold]Postern[/]: sample jobs on a local stack, with a simulated provider\n")
     clear(out)
+    if missing := missing_parts():
+        return _fail(console, missing)
     with tempfile.TemporaryDirectory(prefix="postern-demo-", ignore_cleanup_errors=True) as data:
         try:
             run = run_on_a_stack(Path(data), out, display_for(console))
         except (DemoFailed, StackFailed) as exc:
-            return _fail(console, [str(exc)], keep_logs(Path(data), out))
+            return _fail(console, [str(exc)], logs=keep_logs(Path(data), out))
+        console.print(finale(run.finished, run.planted, out))
         if wrong := complaints(run.finished, run.planted):
-            return _fail(console, wrong, keep_logs(Path(data), out))
-    console.print(finale(run.finished, run.planted, out, time.monotonic() - began))
+            return _fail(console, wrong, logs=keep_logs(Path(data), out))
+    console.print(verdict(run.finished, time.monotonic() - began))
     return 0
 
 
-def _fail(console: Console, reasons: Sequence[str], logs: Path | None) -> int:
+def _fail(console: Console, reasons: Sequence[str], *, logs: Path | None = None) -> int:
     console.print("\n[bold red]The demo did not work.[/]")
     for reason in reasons:
         console.print(f"  {reason}", markup=False)
     if logs is not None:
-        console.print(
-            f"\nLook at {logs}/host.log first; the logs of all processes are beside it.", markup=False
-        )
-    console.print(
-        "`make up` starts a stack that stays, to look around in; `make test` shows what else fails."
-    )
+        console.print(f"\nEach process has its log in {logs}/; the app's own is host.log.", markup=False)
+        console.print("`make up` starts a stack that stays, to look around in.")
     return 1
 
 

@@ -46,7 +46,7 @@ class Bars:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._progress = Progress(
-            TextColumn("  {task.description:<15}"),
+            TextColumn("  {task.description:<9}"),
             BarColumn(bar_width=32),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -105,7 +105,7 @@ class Lines:
             return
         self._said[sample.name] = news
         count = "" if job.submitted is None else f"{job.answered:>4} of {job.submitted}"
-        self._say(f"{sample.name:<15} {phrase(job):<20} {count}".rstrip())
+        self._say(f"{sample.name:<9} {phrase(job):<20} {count}".rstrip())
 
     def _say(self, text: str) -> None:
         passed = time.monotonic() - self._began

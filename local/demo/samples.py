@@ -50,7 +50,7 @@ class Planted:
 TICKETS = Sample(name="tickets", folder="tickets", tenant="support", title="tickets, summarized")
 TRIAGE = Sample(name="triage", folder="triage", tenant="support", title="messages, sorted")
 INVOICES = Sample(name="invoices", folder="invoices", tenant="retail", title="mails, data taken out")
-AGAIN = Sample(name="invoices-again", folder="invoices", tenant="retail", title="the same run once more")
+AGAIN = Sample(name="re-run", folder="invoices", tenant="retail", title="the same mails again")
 
 SAMPLES = (TICKETS, TRIAGE, INVOICES, AGAIN)
 

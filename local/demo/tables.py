@@ -20,9 +20,9 @@ def hours_table(finished: Sequence[Finished]) -> Table:
     reports = [each.report for each in finished]
     amounts, saved = [r.cost.amount for r in reports], [r.cost.saved for r in reports]
     table = _table("Hours lane: batch jobs", show_footer=True)
-    table.add_column("Job", footer="together", ratio=1)
+    table.add_column("Job", footer="together", ratio=4)
     table.add_column("Submitted", footer=f"{sum(r.submitted or 0 for r in reports):,}")
-    table.add_column("Outcomes", footer=_together(reports))
+    table.add_column("Outcomes", footer=_together(reports), ratio=5, min_width=len("content_filter"))
     table.add_column("Tokens", justify="right", footer=_tokens(reports))
     table.add_column("Cost", justify="right", footer=money(_sum(amounts)))
     table.add_column("Saved", justify="right", footer=_saved(_sum(amounts), _sum(saved)))

@@ -144,7 +144,8 @@ class Chunk:
     `attempt` is the round it belongs to, from 1, and `planned_by` the orchestration that planned that round.
     `submission` counts the batches it asked for, from 1: a further one is asked for only after the provider
     said that the former never ran. `tokens` is an estimate; None where nobody needed one.
-    `first` is the lowest input position answered by it.
+    `first` is the lowest input position answered by it. `last_try`: the job was being cancelled when the
+    chunk was collected, so nothing of it is sent again; fixed then, so that two settlers agree.
     """
 
     job_id: JobId
@@ -169,6 +170,7 @@ class Chunk:
     end_message: str | None = None
     cancel_sent_at: datetime | None = None
     booked_at: datetime | None = None
+    last_try: bool = False
     settlement: Settlement | None = None
 
     @property

@@ -18,7 +18,6 @@ class FindingKind(StrEnum):
     OUTPUT_ABOUT_TO_LAPSE = "output_about_to_lapse"
     LOST_OUTPUT = "lost_output"
     AMBIGUOUS_BATCH = "ambiguous_batch"
-    ADOPTED_BATCH = "adopted_batch"
     NOT_ADMITTED = "not_admitted"
     UNKNOWN_STATE = "unknown_state"
     SIDE_DOOR = "side_door"

@@ -79,10 +79,11 @@ class _Run:
                     del due[n]
                 else:
                     due[n] = self._ctx.now + timedelta(seconds=answer["wait_seconds"])
-            if due and self._events > EVENTS_PER_HISTORY:
-                return self._begin_anew()
             if due:
                 woken = yield from self._sleep(min(due.values()) - self._ctx.now)
+                # Only after the sleep: a new history looks at every chunk at once.
+                if self._events > EVENTS_PER_HISTORY:
+                    return self._begin_anew()
                 if woken:
                     due = dict.fromkeys(due, self._ctx.now)
         return None
@@ -100,12 +101,11 @@ class _Run:
         return answers
 
     def _do(self, activity: str) -> Steps:
-        while True:
-            self._events += 4
-            try:
-                return (yield self._ctx.call(activity, self._job))
-            except Exception:  # noqa: BLE001  # as above
-                yield self._ctx.timer(self._ctx.now + AFTER_FAILURE)
+        self._events += 3
+        try:
+            return (yield self._ctx.call(activity, self._job))
+        except Exception:  # noqa: BLE001  # as above
+            return {"wait_seconds": AFTER_FAILURE.total_seconds()}
 
     def _sleep(self, wait: timedelta) -> Steps:
         """Wait that long, or until somebody wakes us. True: woken."""

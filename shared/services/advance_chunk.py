@@ -67,9 +67,11 @@ class AdvanceChunk:
             except TryAgainLater as later:
                 return await self._hiccup(stored.value, later)
             except PosternError as error:
+                if stored.value.is_done:
+                    return None  # only its files are left, and finishing the job sees to them
                 step = f"chunk {n} ({stored.value.state.value})"
                 await self.notice.step_failing(job_id, tenant, step, error, self.clock.now())
-                return None if stored.value.is_done else self.policy.poll
+                return self.policy.poll
             if isinstance(moved, Wait):
                 return None if stored.value.is_done else moved.for_
             await self._show_progress(job, stored.value, moved.value)

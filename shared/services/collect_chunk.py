@@ -18,7 +18,10 @@ from shared.wire.paths import JobPaths
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectChunk:
-    """Safe to repeat: the same bytes go to the same place. Fixes the moment the chunk is booked at."""
+    """Safe to repeat: the same bytes go to the same place.
+
+    Fixes what settling may not decide twice: the moment of booking, and whether anything is sent again.
+    """
 
     chunks: Chunks
     blobs: Blobs
@@ -33,7 +36,9 @@ class CollectChunk:
         ):
             if file is not None:
                 await self._copy(job, file, path, provider)
-        collected = replace(chunk.after(ChunkEvent.COLLECT), booked_at=chunk.booked_at or self.clock.now())
+        collected = replace(
+            chunk.after(ChunkEvent.COLLECT), booked_at=self.clock.now(), last_try=job.is_cancelling
+        )
         return await self.chunks.replace(stored, collected)
 
     async def _copy(self, job: Job, file: FileId, path: str, provider: BatchProvider) -> None:

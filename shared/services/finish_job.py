@@ -10,7 +10,7 @@ from datetime import timedelta
 import msgspec
 
 from shared.domain.chunks import Chunk, ChunkState
-from shared.domain.errors import PosternError, Superseded, TryAgainLater
+from shared.domain.errors import NotFound, PosternError, Rejected, Superseded, TryAgainLater
 from shared.domain.findings import Finding, FindingKind
 from shared.domain.ids import JobId, TenantId
 from shared.domain.jobs import Job, JobEvent, add_up, event_of_end
@@ -83,7 +83,9 @@ class FinishJob:
         if not job.is_finished:
             job = await self._close(job, chunks)
         await self.announce(finished_event(job))
-        await self._clear(chunks)
+        for chunk in chunks:
+            if chunk.state is ChunkState.SETTLED:
+                await self._clear(job, chunk)
 
     async def _close(self, job: Job, chunks: list[Chunk]) -> Job:
         totals = add_up(job.plan, chunks)
@@ -114,13 +116,18 @@ class FinishJob:
         await self.blobs.write(paths.report, one_piece(report), content_type="application/json")
         return await amend_job(self.jobs, job.tenant, job.id, close)
 
-    async def _clear(self, chunks: list[Chunk]) -> None:
-        """Delete what providers still keep. Raise `TryAgainLater` if something of it is left."""
-        catalog = await self.catalog.current()
-        for chunk in chunks:
-            if chunk.state is ChunkState.SETTLED:
-                provider = self.providers.batch(catalog.deployment(chunk.deployment))
-                await self.clear(await self.chunks.load(chunk.job_id, chunk.n), provider)
+    async def _clear(self, job: Job, chunk: Chunk) -> None:
+        """Delete what the provider still keeps. Raise `TryAgainLater` if that may pass later.
+
+        What cannot be deleted at all is a finding: the job is finished, and the files lapse by themselves.
+        """
+        try:
+            deployment = (await self.catalog.current()).deployment(chunk.deployment)
+            stored = await self.chunks.load(chunk.job_id, chunk.n)
+            await self.clear(stored, self.providers.batch(deployment))
+        except (Rejected, NotFound) as error:
+            step = f"deleting the files of chunk {chunk.n}"
+            await self.notice.step_failing(job.id, job.tenant, step, error, self.clock.now())
 
     async def _alarm(self, tenant: TenantId, job_id: JobId, unbalanced: Unbalanced) -> None:
         await self.notice(

@@ -62,11 +62,18 @@ class ReadJob:
         """Raise `NotFound`."""
         return await self._seen((await self.jobs.load(tenant, job_id)).value)
 
-    async def tenant_of(self, tenants: list[TenantId], job_id: str) -> TenantId:
+    async def one_of(self, tenants: Sequence[TenantId], job_id: str) -> SeenJob:
+        """The job, whichever of these tenants it belongs to. Raise `NotFound`."""
+        return await self._seen(await self._find(tenants, job_id))
+
+    async def tenant_of(self, tenants: Sequence[TenantId], job_id: str) -> TenantId:
         """Which of these tenants the job belongs to. Raise `NotFound`."""
+        return (await self._find(tenants, job_id)).tenant
+
+    async def _find(self, tenants: Sequence[TenantId], job_id: str) -> Job:
         for tenant in tenants:
-            if await self.jobs.find(tenant, job_id) is not None:
-                return tenant
+            if (found := await self.jobs.find(tenant, job_id)) is not None:
+                return found.value
         raise NotFound(f"no job {job_id[:80]!r}")
 
     async def page(

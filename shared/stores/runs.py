@@ -3,9 +3,10 @@
 import hashlib
 from typing import Final
 
-from shared.domain.errors import Conflict, GiveUp
+from shared.domain.errors import Conflict
 from shared.domain.ids import JobId, TenantId
 from shared.ports.tables import Tables
+from shared.wire.problems import Unusable
 
 RUNS: Final = "runs"
 SCHEMA: Final = "run/1"
@@ -24,6 +25,8 @@ class Runs:
     async def join(self, tenant: TenantId, run_id: str, job: JobId) -> list[JobId]:
         """Enter the job into its run, once; return the jobs that entered before it, oldest first.
 
+        Raise `Unusable` when the run is full.
+
         A place is taken by inserting the next number, so whoever holds a number knows all lower ones.
         """
         partition = _partition(tenant, run_id)
@@ -34,7 +37,7 @@ class Runs:
             if job in members:
                 return members[: members.index(job)]
             if len(members) >= MAX_JOBS:
-                raise GiveUp(f"run_id {run_id[:64]!r} has {MAX_JOBS} jobs already; use a new run_id")
+                raise Unusable(f"run_id {run_id[:64]!r} has {MAX_JOBS} jobs already; use a new run_id")
             try:
                 fields = {"schema": SCHEMA, "job_id": job}
                 await self._tables.insert(RUNS, partition, f"{len(members):08d}", fields)

@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any, Final
 
 import msgspec
@@ -14,16 +16,15 @@ from shared.bootstrap import App, application
 from shared.domain.catalog import Tenant
 from shared.domain.errors import NotFound, PosternError
 from shared.domain.ids import TenantId
-from shared.triggers.worker_memory import AnsweredRequests
+from shared.triggers.worker_memory import answered
 from shared.wire.problems import TooLarge, headers, invalid, problem
 
 log = logging.getLogger(__name__)
 
 MAX_BODY: Final = 32 * 1024 * 1024
 SMALL_BODY: Final = 8 * 1024 * 1024
-# Several large bodies at once would each be held in memory while they are read.
+# Each is held in memory until its request is answered.
 _large_bodies: Final = asyncio.Semaphore(2)
-_answered: Final = AnsweredRequests()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +87,7 @@ Handler = Callable[[Call], Awaitable[Response]]
 
 async def answer(request: Request, handler: Handler) -> Response:
     """The handler's answer to an authenticated caller; a problem document for whatever goes wrong."""
-    _answered.forget()
+    answered.forget()
     try:
         app = application()
         tenant = await app.authenticate(dict(request.headers))
@@ -114,30 +115,29 @@ def json_response(value: Any, *, status: int = 200, extra: Mapping[str, str] | N
     )
 
 
-async def read_body(request: Request, *, limit: int = MAX_BODY, instead: str) -> bytes:
+@asynccontextmanager
+async def whole_body(request: Request, *, limit: int = MAX_BODY, instead: str) -> AsyncIterator[bytes]:
     """The whole body. Raise `TooLarge` above `limit` bytes, before it is read where its length is told.
 
-    `instead` names the way in that takes more.
+    `instead` names the way in that takes more. Let go of the content when the context ends: only a few
+    large bodies are in memory at any time.
     """
     length = request.headers.get("content-length", "")
     announced = int(length) if length.isascii() and length.isdigit() and len(length) < 19 else 0
     if announced > limit:
         raise _too_large(limit, instead)
-    if announced > SMALL_BODY or not length:
-        async with _large_bodies:
-            return await _read(request, limit, instead)
-    return await _read(request, limit, instead)
+    may_be_large = announced > SMALL_BODY or (not length and limit > SMALL_BODY)
+    async with _large_bodies if may_be_large else nullcontext():
+        yield await _read(request, limit, instead)
 
 
 async def _read(request: Request, limit: int, instead: str) -> bytes:
-    pieces: list[bytes] = []
-    size = 0
+    # Handed out as it is, where joined pieces would for a moment take twice the memory.
+    content = BytesIO()
     async for piece in request.stream():
-        size += len(piece)
-        if size > limit:
+        if content.write(piece) and content.tell() > limit:
             raise _too_large(limit, instead)
-        pieces.append(piece)
-    return b"".join(pieces)
+    return content.getvalue()
 
 
 def _too_large(limit: int, instead: str) -> TooLarge:

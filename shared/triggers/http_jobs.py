@@ -14,7 +14,7 @@ from shared.domain.jobs import Job, JobStatus
 from shared.domain.outcomes import Outcome
 from shared.services.read_job import JobFilter, SeenJob
 from shared.stores.jobs import job_id
-from shared.triggers.edge import Call, answer, json_response, read_body
+from shared.triggers.edge import Call, answer, json_response, whole_body
 from shared.wire.bodies import read_job, read_retry, read_upload
 from shared.wire.cursors import read_cursor, write_cursor
 from shared.wire.formats import FORMATS
@@ -33,15 +33,8 @@ UPLOAD_INSTEAD = "send a larger input through POST /v1/uploads and name its uplo
 @blueprint.durable_client_input(client_name="client")
 async def submit_job(req: Request, client: df.DurableFunctionsClient) -> Response:
     async def submit(call: Call) -> Response:
-        content = await read_body(call.request, instead=UPLOAD_INSTEAD)
-        body = read_job(content)
-
-        async def accept(new_id: JobId) -> Job:
-            return await call.app.accept_job(
-                call.tenant, body, len(content), new_id, DurableOrchestrations(client)
-            )
-
-        return await _accepted(call, content, accept)
+        async with whole_body(call.request, instead=UPLOAD_INSTEAD) as content:
+            return await _submit(call, content, DurableOrchestrations(client))
 
     return await answer(req, submit)
 
@@ -57,7 +50,8 @@ async def estimate_job(req: Request) -> Response:
 @blueprint.route(route="v1/uploads", methods=["POST"])
 async def make_upload(req: Request) -> Response:
     async def make(call: Call) -> Response:
-        read_upload(await read_body(call.request, limit=64 * 1024, instead="a file name is enough"))
+        async with whole_body(call.request, limit=64 * 1024, instead="a file name is enough") as content:
+            read_upload(content)
         made, place = await call.app.make_upload(call.tenant.id)
         return json_response(
             {
@@ -116,14 +110,8 @@ async def cancel_job(req: Request, client: df.DurableFunctionsClient) -> Respons
 @blueprint.durable_client_input(client_name="client")
 async def retry_job(req: Request, client: df.DurableFunctionsClient) -> Response:
     async def retry(call: Call) -> Response:
-        content = await read_body(call.request, limit=1024 * 1024, instead="a retry has no input")
-        body, old = read_retry(content), call.path("job_id")
-        owner = await call.owner_of(old)
-
-        async def accept(new_id: JobId) -> Job:
-            return await call.app.retry_job(owner, old, body, new_id, DurableOrchestrations(client))
-
-        return await _accepted(call, old.encode() + b"\n" + content, accept)
+        async with whole_body(call.request, limit=1024 * 1024, instead="a retry has no input") as content:
+            return await _retry(call, content, DurableOrchestrations(client))
 
     return await answer(req, retry)
 
@@ -135,6 +123,25 @@ async def erase_job(req: Request) -> Response:
         return Response(status_code=204)
 
     return await answer(req, erase)
+
+
+async def _submit(call: Call, content: bytes, orchestrations: DurableOrchestrations) -> Response:
+    body = read_job(content)
+
+    async def accept(new_id: JobId) -> Job:
+        return await call.app.accept_job(call.tenant, body, len(content), new_id, orchestrations)
+
+    return await _accepted(call, content, accept)
+
+
+async def _retry(call: Call, content: bytes, orchestrations: DurableOrchestrations) -> Response:
+    body, old = read_retry(content), call.path("job_id")
+    owner = await call.owner_of(old)
+
+    async def accept(new_id: JobId) -> Job:
+        return await call.app.retry_job(owner, old, body, new_id, orchestrations)
+
+    return await _accepted(call, old.encode() + b"\n" + content, accept)
 
 
 async def _accepted(call: Call, content: bytes, accept: Callable[[JobId], Awaitable[Job]]) -> Response:
@@ -162,8 +169,7 @@ def _checked_key(key: str) -> str:
 
 
 async def _seen(call: Call) -> SeenJob:
-    name = call.path("job_id")
-    return await call.app.read_job.one(await call.owner_of(name), name)
+    return await call.app.read_job.one_of(await call.tenants(), call.path("job_id"))
 
 
 def _view(call: Call, seen: SeenJob) -> dict[str, object]:

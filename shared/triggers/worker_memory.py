@@ -18,9 +18,12 @@ class AnsweredRequests:
         self._served = 0
 
     def forget(self) -> int:
-        """Called once a request; how many answered ones were dropped."""
+        """Called once by every HTTP function; how many answered requests were dropped."""
         self._served += 1
         return _forget_answered() if self._served % EVERY == 0 else 0
+
+
+answered: Final = AnsweredRequests()
 
 
 def _forget_answered() -> int:

@@ -99,10 +99,11 @@ class RescoreBody:
 
 
 def read_job(body: bytes) -> JobBody:
-    members = read_members(body)
+    known = frozenset(JobSubmission.model_fields)
+    members = read_members(body, known | LATER)
     if asked := sorted(LATER.intersection(members)):
         raise NotAvailable(f"{', '.join(asked)} is not available yet; leave it out")
-    refuse_unknown_members(members, frozenset(JobSubmission.model_fields))
+    refuse_unknown_members(members, known)
     kind = _source(members)
     name = _FIELD_OF_SOURCE[kind]
     elements = [] if kind is SourceKind.UPLOAD else _elements(name, members.pop(name))
@@ -127,8 +128,9 @@ def read_job(body: bytes) -> JobBody:
 
 def read_retry(body: bytes) -> RetryBody:
     """An empty body asks for what is not final, unchanged."""
-    members = read_members(body or b"{}")
-    refuse_unknown_members(members, frozenset(RetrySubmission.model_fields))
+    known = frozenset(RetrySubmission.model_fields)
+    members = read_members(body or b"{}", known)
+    refuse_unknown_members(members, known)
     values = read_values(members, _LIMITS)
     read = validated(RetrySubmission, values)
     return RetryBody(include=frozenset(map(Outcome, read.include)), params=_params(values))
@@ -136,14 +138,16 @@ def read_retry(body: bytes) -> RetryBody:
 
 def read_upload(body: bytes) -> str:
     """The file's name."""
-    members = read_members(body)
-    refuse_unknown_members(members, frozenset(UploadSubmission.model_fields))
+    known = frozenset(UploadSubmission.model_fields)
+    members = read_members(body, known)
+    refuse_unknown_members(members, known)
     return validated(UploadSubmission, read_values(members, _LIMITS)).filename
 
 
 def read_rescore(body: bytes) -> RescoreBody:
-    members = read_members(body)
-    refuse_unknown_members(members, frozenset(RescoreSubmission.model_fields))
+    known = frozenset(RescoreSubmission.model_fields)
+    members = read_members(body, known)
+    refuse_unknown_members(members, known)
     read = validated(RescoreSubmission, read_values(members, _LIMITS))
     return RescoreBody(prefix=read.prefix, prompt=read.prompt, alias=read.alias)
 
@@ -159,13 +163,9 @@ def _source(members: Mapping[str, object]) -> SourceKind:
 
 
 def _elements(name: str, raw: msgspec.Raw) -> Sequence[msgspec.Raw]:
-    elements = read_elements(name, raw)
+    elements = read_elements(name, raw, most=MAX_REQUESTS)
     if not elements:
         raise invalid(name, "must not be empty")
-    if len(elements) > MAX_REQUESTS:
-        raise invalid(
-            name, f"has {len(elements):,} entries; {MAX_REQUESTS:,} are allowed in one job; split it"
-        )
     return elements
 
 

@@ -1,6 +1,8 @@
 """JSON bodies, taken apart without building what is large, and the complaints about them."""
 
+import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -8,27 +10,40 @@ from pydantic import BaseModel, ValidationError
 
 from shared.wire.door_faults import MAX_DEPTH, is_deeper, why_malformed
 from shared.wire.jsonl import BOM
-from shared.wire.problems import InputErrors, LineError, invalid, printable, short
+from shared.wire.problems import MAX_ERRORS, InputErrors, LineError, invalid, printable, short
 
 # Fields that hold no more than a name or a number. The bound is generous: it only keeps nonsense small.
 _SMALL: Final = 16 * 1024
 
+# A larger body could have millions of members, and may only have the ones we know.
+_ANY_MEMBERS: Final = 256 * 1024
+_UNKNOWN: Final = re.compile(r"unknown field `(.*)`", re.DOTALL)
+
+
+class _Object(msgspec.Struct, gc=False):
+    """Any object, at the least cost."""
+
+
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _elements: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_objects: Final = msgspec.json.Decoder(list[_Object]).decode
 _value: Final = msgspec.json.Decoder().decode
 
 
-def read_members(body: bytes) -> dict[str, msgspec.Raw]:
+def read_members(body: bytes, known: frozenset[str]) -> dict[str, msgspec.Raw]:
     """The members of a JSON object, each still raw; those that are null are left out.
 
-    Costs no more than the body itself. Raise `InputErrors` with the position where it is not JSON.
+    Costs no more than the body itself: a large one ends at the first member that is not `known`. Raise
+    `InputErrors` with the position where it is not JSON.
     """
     text = body.removeprefix(BOM)
     if not text.strip():
         raise invalid(None, "the body is empty; send a JSON object")
     try:
-        members = _members(text)
-    except msgspec.ValidationError:
+        members = _members(text) if len(text) <= _ANY_MEMBERS else _known_members(text, known)
+    except msgspec.ValidationError as error:
+        if found := _UNKNOWN.search(str(error)):
+            raise InputErrors([_unknown(found[1], known)]) from None
         kind = _kind_of_raw(memoryview(text[:64].lstrip()))
         raise invalid(None, f"the body must be a JSON object, not {kind}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -38,19 +53,44 @@ def read_members(body: bytes) -> dict[str, msgspec.Raw]:
     return {name: raw for name, raw in members.items() if bytes(memoryview(raw)[:5]) != b"null"}
 
 
+def _known_members(text: bytes, known: frozenset[str]) -> dict[str, msgspec.Raw]:
+    members = _decoder(known).decode(text)
+    found = {name: getattr(members, name) for name in known}
+    return {name: raw for name, raw in found.items() if raw is not msgspec.UNSET}
+
+
+@cache
+def _decoder(known: frozenset[str]) -> msgspec.json.Decoder[msgspec.Struct]:
+    fields = [(name, msgspec.Raw | msgspec.UnsetType, msgspec.UNSET) for name in known]
+    return msgspec.json.Decoder(msgspec.defstruct("Members", fields, forbid_unknown_fields=True))
+
+
 def refuse_unknown_members(members: Mapping[str, object], known: frozenset[str]) -> None:
     """Name every field that nobody would read."""
     unknown = [name for name in members if name not in known]
     if unknown:
-        raise InputErrors([_unknown(name, known) for name in unknown])
+        errors = [_unknown(name, known) for name in unknown[:MAX_ERRORS]]
+        raise InputErrors(errors, total=len(unknown))
 
 
-def read_elements(field: str, raw: msgspec.Raw) -> list[msgspec.Raw]:
-    """The elements of a JSON array, each still raw."""
+def read_elements(field: str, raw: msgspec.Raw, *, most: int) -> list[msgspec.Raw]:
+    """The elements of a JSON array, each still raw. Raise `InputErrors` when there are more than `most`."""
     try:
-        return _elements(raw)
-    except msgspec.ValidationError:
-        raise invalid(field, f"must be an array, not {_kind_of_raw(memoryview(raw))}") from None
+        # Only objects can be right; counting them costs a fraction of what keeping them does.
+        count = len(_objects(raw)) if _commas(raw) >= most else 0
+        elements = _elements(raw) if count <= most else []
+    except msgspec.ValidationError as error:
+        if "`array`" in str(error):
+            raise invalid(field, f"must be an array, not {_kind_of_raw(memoryview(raw))}") from None
+        raise invalid(field, "has very many entries, and not all of them are objects") from None
+    if (count := count or len(elements)) > most:
+        raise invalid(field, f"has {count:,} entries; {most:,} are allowed in one job; split it")
+    return elements
+
+
+def _commas(raw: msgspec.Raw) -> int:
+    view = memoryview(raw)
+    return sum(bytes(view[start : start + _SMALL]).count(b",") for start in range(0, len(view), _SMALL))
 
 
 def read_values(members: Mapping[str, msgspec.Raw], limits: Mapping[str, int]) -> dict[str, object]:

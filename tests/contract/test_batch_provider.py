@@ -1,11 +1,16 @@
 """The promises of `shared.ports.providers.BatchProvider`, asked of every provider."""
 
+import asyncio
+import inspect
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+import httpx2
 import pytest
 
 from shared.adapters.memory.provider import MemoryProvider
@@ -18,6 +23,7 @@ from shared.domain.errors import NotFound
 from shared.domain.ids import BatchId, ChunkKey, DeploymentName, FileId, RequestKey
 from shared.domain.rows import Finish, RowKind
 from shared.ports.providers import BatchProvider, OpenLines, RemoteState
+from tests.local.simulator.process import Simulator
 from tests.unit.providers.azure_stub import START, azure_stub
 
 
@@ -85,9 +91,67 @@ async def azure_service() -> AsyncIterator[Service]:
             await registry.close()
 
 
+@pytest.fixture(scope="module")
+def simulator() -> Iterator[Simulator]:
+    """The provider simulator in a process of its own, for all tests of this module."""
+    with tempfile.TemporaryDirectory() as folder:
+        started = Simulator(data=Path(folder) / "simulator")
+        try:
+            started.start()
+            yield started
+        finally:
+            started.stop()
+
+
+@asynccontextmanager
+async def simulated_service(
+    simulator: Simulator, *, api_version: str | None = None
+) -> AsyncIterator[Service]:
+    """A new time in the simulator's life: what earlier tests left behind is two days old."""
+    clock = StoppedClock()
+    simulator.send("DELETE", "rules")
+    simulator.rule(match={}, then={"batch": "completed", "after_seconds": 3600})
+    simulator.advance(days=2)
+    clock.time = datetime.fromtimestamp(int(simulator.get("clock")["now"]), UTC)
+    deployment = Deployment(
+        name=DeploymentName("mini-batch"),
+        provider="azure_openai",
+        model="gpt-5-mini",
+        deployment="gpt-5-mini-batch",
+        endpoint=f"{simulator.url}/azure",
+        api_version=api_version,
+        key_setting="KEY",
+    )
+    registry = ProviderRegistry(Connection(clock=clock, key=lambda name: "secret"))
+    provider = registry.batch(deployment)
+
+    async def finish(batch: BatchId) -> None:
+        simulator.advance(hours=2)
+        async with asyncio.timeout(20):
+            while (await provider.retrieve(batch)).state is RemoteState.RUNNING:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+
+    async def side_door(file: FileId) -> BatchId:
+        wanted = {"input_file_id": file, "endpoint": "/v1/chat/completions", "completion_window": "24h"}
+        async with httpx2.AsyncClient(headers={"api-key": "somebody else"}) as client:
+            made = await client.post(f"{simulator.url}/azure/openai/v1/batches", json=wanted)
+        return BatchId(made.json()["id"])
+
+    try:
+        yield Service(provider=provider, finish=finish, side_door=side_door, start=clock.time)
+    finally:
+        await registry.close()
+
+
+def dated_simulated_service(simulator: Simulator) -> AbstractAsyncContextManager[Service]:
+    return simulated_service(simulator, api_version="2024-10-21")
+
+
 PROVIDERS = [
     pytest.param(memory_service, id="memory"),
     pytest.param(azure_service, id="azure_openai"),
+    pytest.param(simulated_service, id="azure_openai, simulated", marks=pytest.mark.stack),
+    pytest.param(dated_simulated_service, id="azure_openai, dated paths, simulated", marks=pytest.mark.stack),
 ]
 
 KEY = ChunkKey("job_1-0-1-1")
@@ -95,8 +159,11 @@ KEY = ChunkKey("job_1-0-1-1")
 
 @pytest.fixture(params=PROVIDERS)
 async def service(request: pytest.FixtureRequest) -> AsyncIterator[Service]:
-    make: Callable[[], AbstractAsyncContextManager[Service]] = request.param
-    async with make() as made:
+    make: Callable[..., AbstractAsyncContextManager[Service]] = request.param
+    needed = [
+        request.getfixturevalue(name) for name in inspect.signature(make).parameters if name == "simulator"
+    ]
+    async with make(*needed) as made:
         yield made
 
 

@@ -87,7 +87,7 @@ def test_planted_trouble_becomes_what_it_should(out: Path) -> None:
 
 
 def test_the_same_run_once_more_costs_nothing(out: Path) -> None:
-    again = json.loads((out / "invoices-again" / "report.json").read_bytes())
+    again = json.loads((out / "re-run" / "report.json").read_bytes())
 
     assert again["reused"] == again["submitted"]
     assert again["cost"]["amount"] == "0"

@@ -213,7 +213,7 @@ class Engine:
         except BaseExceptionGroup as group_of:
             raise _first(group_of) from None
 
-    async def run(self, app: App, *, sleeps: int = 2_000) -> list[str]:
+    async def run(self, app: App, *, sleeps: int = 1_000) -> list[str]:
         """Until every orchestration has ended, whatever time it takes; the last word of each."""
         for _ in range(sleeps):
             await self.settle(app)

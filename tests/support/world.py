@@ -40,6 +40,9 @@ from tests.support.engine import Engine
 START = datetime(2026, 11, 30, 8, tzinfo=UTC)
 SUPPORT = Tenant(id=TenantId("support"))
 RETAIL = Tenant(id=TenantId("retail"))
+# They only read what comes with their packages, and that once.
+PRICES = GenaiPrices()
+TOKENS = ToktokTokens()
 ROOMY = Limits(requests=100_000, bytes=200_000_000, line_bytes=200_000_000)
 
 
@@ -104,8 +107,8 @@ class World:
                 clock=self.clock,
                 catalog=self.catalog,
                 providers=OneProvider(wrap(self.provider)),
-                prices=GenaiPrices(),
-                tokens=ToktokTokens(),
+                prices=PRICES,
+                tokens=TOKENS,
                 schemas=JsonschemaRsSchemas(),
                 extractor=self.extractor,
                 verifier=None,

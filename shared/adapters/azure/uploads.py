@@ -124,6 +124,6 @@ class Staging:
     async def _send(self, block_id: str, block: BytesIO, size: int) -> object:
         def attempt() -> Awaitable[object]:
             block.seek(0)
-            return self._blob.stage_block(block_id, block, length=size)
+            return self._blob.stage_block(block_id, block, length=size, validate_content=True)
 
         return await with_container(self._container, attempt)

@@ -123,7 +123,8 @@ class Author:
 
 def alien_row() -> bytes:
     """An answer to a question that nobody asked."""
-    return _row({"custom_id": "alien-0"}, {"status_code": 200, "body": {"choices": []}}, None)
+    choice = {"index": 0, "message": {"role": "assistant", "content": "?"}, "finish_reason": "stop"}
+    return _row({"custom_id": "alien-0"}, {"status_code": 200, "body": {"choices": [choice]}}, None)
 
 
 def _response(

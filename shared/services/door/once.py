@@ -1,5 +1,6 @@
 """Idempotency-Key: the same call answers the same, and is done once, for seven days."""
 
+import asyncio
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable
@@ -34,7 +35,7 @@ class Once:
         Raise `Clash` while the first call is in flight, and when the key was used with another body.
         A call that fails leaves nothing behind: the key may be used again.
         """
-        digest, body_digest = hashlib.sha256(key.encode()).hexdigest(), hashlib.sha256(body).hexdigest()
+        digest, body_digest = _digest(key.encode()), await asyncio.to_thread(_digest, body)
         held = await self._hold(tenant, digest, body_digest, job_id)
         if held.value.answer is not None:
             return held.value.answer
@@ -80,6 +81,10 @@ class Once:
             await self.replies.forget(held)
         except Conflict:
             log.info("reply.taken_over")
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _in_progress() -> Clash:

@@ -71,7 +71,10 @@ class PlanFirstRound:
     ) -> Planned | Claimed | Unrunnable:
         """Nothing is sent anywhere, and nobody reads the files before the plan is committed."""
         spec = await load_spec(self.blobs, job)
-        answered = await self.earlier.answers(job)
+        try:
+            answered = await self.earlier.answers(job)
+        except Refused as refusal:
+            return Unrunnable(refusal=refusal, inputs=0)
         texts = Texts(
             blobs=self.blobs, extractor=self.extractor, tenant=job.tenant, etags=await self._etags(job)
         )

@@ -102,7 +102,7 @@ class PlanRound:
     # The first round
 
     async def _plan_first(self, job: Job, run: int) -> Job | Round:
-        job = await amend_job(self.jobs, job.tenant, job.id, lambda j: j.after(JobEvent.PLAN))
+        job = await self._amend_unplanned(job, lambda j: j.after(JobEvent.PLAN))
         catalog = await self.catalog.current()
         planned = await self.first(job, run, catalog.alias(job.alias), self._provider(catalog, job))
         if isinstance(planned, Unrunnable):
@@ -111,13 +111,18 @@ class PlanRound:
             return await self._hold(job)
         await self._write_round(job, 1, run, planned.seeds)
         endpoint, plan = planned.endpoint, planned.plan
-        return await self._commit(job, run, lambda j: replace(j, plan=plan, endpoint=endpoint, reason=None))
+        await self.heart.check(job.id, run)
+        return await self._amend_unplanned(
+            job, lambda j: replace(j, plan=plan, endpoint=endpoint, reason=None)
+        )
+
+    async def _amend_unplanned(self, job: Job, change: Callable[[Job], Job]) -> Job:
+        """The first plan stands: chunks may have been cut by it since we looked."""
+        return await amend_job(self.jobs, job.tenant, job.id, lambda j: change(j) if j.plan is None else j)
 
     async def _hold(self, job: Job) -> Round:
         """Another job of the run buys some of the same answers first; they will be taken from there."""
-        await amend_job(
-            self.jobs, job.tenant, job.id, lambda j: replace(j.after(JobEvent.HOLD), reason=SAME_RUN)
-        )
+        await self._amend_unplanned(job, lambda j: replace(j.after(JobEvent.HOLD), reason=SAME_RUN))
         return Round(wait=self.policy.poll)
 
     async def _refuse(self, job: Job, found: Unrunnable) -> Round:
@@ -127,7 +132,7 @@ class PlanRound:
         await self.blobs.write(JobPaths(job.tenant, job.id).errors, one_piece(document))
         tally = Tally.of([((Outcome.FAILED, "invalid_request"), found.inputs)])
         plan = Plan(submitted=found.inputs, unique=0, reused=0, chunks=0, rounds=(), tally=tally)
-        await amend_job(self.jobs, job.tenant, job.id, lambda j: replace(j, plan=plan, reason=INVALID_INPUT))
+        await self._amend_unplanned(job, lambda j: replace(j, plan=plan, reason=INVALID_INPUT))
         return Round()
 
     # A further round
@@ -152,7 +157,10 @@ class PlanRound:
         seeds = await cutter.close(counted=provider.traits.limits.tokens is not None)
         await self._write_round(job, number, run, seeds)
         further = replace(plan, rounds=(*plan.rounds, run), chunks=plan.chunks + len(seeds))
-        return await self._commit(job, run, lambda j: replace(j, plan=further) if j.plan == plan else j)
+        await self.heart.check(job.id, run)
+        return await amend_job(
+            self.jobs, job.tenant, job.id, lambda j: replace(j, plan=further) if j.plan == plan else j
+        )
 
     async def _hand_on(self, job: Job, chunk: Chunk, cutter: Cutter) -> None:
         """Feed what the chunk hands on to the cutter, line for line as it was sent before."""
@@ -178,10 +186,6 @@ class PlanRound:
     async def _write_round(self, job: Job, number: int, run: int, seeds: list[ChunkSeed]) -> None:
         path = JobPaths(job.tenant, job.id).round(number, run)
         await self.blobs.write(path, one_piece(write_seeds(seeds)), content_type="application/json")
-
-    async def _commit(self, job: Job, run: int, change: Callable[[Job], Job]) -> Job:
-        await self.heart.check(job.id, run)
-        return await amend_job(self.jobs, job.tenant, job.id, change)
 
     async def _chunks(self, job: Job) -> list[Chunk]:
         """All chunk records of the job; those of the last round are made if they are not there yet."""

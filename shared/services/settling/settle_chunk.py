@@ -63,7 +63,6 @@ class SettleChunk:
             card=card,
             check=await self._check(job),
             policy=self.policy,
-            cancelling=job.is_cancelling,
         )
         writer = _Writer(job, chunk, members)
         with Spool(len(members)) as settled, Spool(len(members)) as again:
@@ -104,7 +103,7 @@ class SettleChunk:
                 if verdicts.fates[place] == Fate.FINAL:
                     await outlet.write(writer.settled_line(position, place, repeated=repeated))
                 await pause()
-        places = [p for p, fate in enumerate(verdicts.fates) if fate in (Fate.AGAIN, Fate.GARBLED)]
+        places = [p for p, fate in enumerate(verdicts.fates) if fate == Fate.AGAIN]
         if places:
             async with Outlet(self.blobs, paths.again(n)) as outlet:
                 for place in places:

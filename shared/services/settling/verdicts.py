@@ -19,8 +19,6 @@ class Fate(IntEnum):
     OPEN = 0
     FINAL = 1
     AGAIN = 2
-    # To be sent again because its row could not be read: a readable row for it still counts.
-    GARBLED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +41,6 @@ class Verdicts:
     card: PriceCard
     check: CheckAnswer | None
     policy: Policy
-    cancelling: bool
     fates: bytearray = field(init=False)
     rows: RowCounts = NO_ROWS
     usage: Usage = NOTHING_USED
@@ -54,7 +51,8 @@ class Verdicts:
     _unreadable: int = 0
     _missing: int = 0
     _counts: dict[Verdict, int] = field(default_factory=dict)
-    _verdicts: dict[int, Verdict] = field(default_factory=dict)
+    # Members whose row could not be read: a readable one for them still counts.
+    _garbled: dict[int, Judgement] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.fates = bytearray(len(self.members))
@@ -68,10 +66,14 @@ class Verdicts:
         if place is None:
             self._alien += row.kind is not RowKind.UNREADABLE
             return None
-        if self.fates[place] not in (Fate.OPEN, Fate.GARBLED):
+        judgement = judge(row, self.check)
+        if row.kind is RowKind.UNREADABLE and self.fates[place] == Fate.OPEN:
+            self._garbled[place] = judgement
+            return self._rule(place, judgement, row.usage)
+        if self.fates[place] != Fate.OPEN and not self._take_back(place):
             self._duplicate += 1
             return None
-        return self._rule(place, judge(row, self.check), row.usage, garbled=row.kind is RowKind.UNREADABLE)
+        return self._rule(place, judgement, row.usage)
 
     def rule_the_rest(self, place: int) -> Ruling | None:
         """The ruling on a member that no row spoke of."""
@@ -87,7 +89,7 @@ class Verdicts:
         if unattributed != NOTHING_USED:
             spend += self.card.spend(unattributed)
         return Settlement(
-            tally=Tally.of(self._counts.items()),
+            tally=Tally.of((verdict, n) for verdict, n in self._counts.items() if n),
             again=again,
             rows=RowCounts(
                 received=self._received,
@@ -114,9 +116,16 @@ class Verdicts:
             case BatchEnd.COMPLETED | None:
                 return MISSING
 
-    def _rule(
-        self, place: int, judgement: Judgement, usage: Usage | None, *, garbled: bool = False
-    ) -> Ruling:
+    def _take_back(self, place: int) -> bool:
+        """Undo the ruling on a member whose row could not be read; False if there is none."""
+        judgement = self._garbled.pop(place, None)
+        if judgement is None:
+            return False
+        if self.fates[place] == Fate.FINAL:
+            self._counts[judgement.outcome, judgement.reason] -= self.members.inputs(place)
+        return True
+
+    def _rule(self, place: int, judgement: Judgement, usage: Usage | None) -> Ruling:
         spend = self.card.spend(usage) if usage is not None else None
         if usage is not None and spend is not None:
             self.usage += usage
@@ -125,21 +134,14 @@ class Verdicts:
             usage = before[0] + (usage or NOTHING_USED)
             spend = before[1] + (spend or NOTHING_SPENT)
         final = not self._may_try_again(judgement.again)
-        self.fates[place] = Fate.FINAL if final else Fate.GARBLED if garbled else Fate.AGAIN
-        self._count(place, judgement, final=final)
-        return Ruling(place=place, judgement=judgement, final=final, usage=usage, spend=spend)
-
-    def _count(self, place: int, judgement: Judgement, *, final: bool) -> None:
-        """A garbled row is counted when it is final; the good row that may follow replaces it."""
-        inputs = self.members.inputs(place)
-        if (earlier := self._verdicts.pop(place, None)) is not None:
-            self._counts[earlier] -= inputs
+        self.fates[place] = Fate.FINAL if final else Fate.AGAIN
         if final:
             verdict = (judgement.outcome, judgement.reason)
-            self._counts[verdict] = self._counts.get(verdict, 0) + inputs
+            self._counts[verdict] = self._counts.get(verdict, 0) + self.members.inputs(place)
+        return Ruling(place=place, judgement=judgement, final=final, usage=usage, spend=spend)
 
     def _may_try_again(self, again: Again) -> bool:
-        if self.cancelling:
+        if self.chunk.last_try:
             return False
         match again:
             case Again.NEVER:

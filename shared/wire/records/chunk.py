@@ -45,6 +45,7 @@ def to_fields(chunk: Chunk) -> Fields:
         "end_message": chunk.end_message,
         "cancel_sent_at": instant(chunk.cancel_sent_at),
         "booked_at": instant(chunk.booked_at),
+        "last_try": chunk.last_try,
         "settlement": _settlement_to(chunk.settlement),
     }
     return pack(SCHEMA, document, state=chunk.state.value, batch_id=chunk.remote.batch or "")
@@ -75,6 +76,7 @@ def from_fields(fields: Fields) -> Chunk:
         end_message=record["end_message"],
         cancel_sent_at=moment(record["cancel_sent_at"]),
         booked_at=moment(record["booked_at"]),
+        last_try=record.get("last_try", False),
         settlement=_settlement_from(record["settlement"]),
     )
 

@@ -81,6 +81,7 @@ chunks: SearchStrategy[Chunk] = st.builds(
     end_message=maybe_names,
     cancel_sent_at=maybe_instants,
     booked_at=maybe_instants,
+    last_try=st.booleans(),
     settlement=st.none() | settlements,
 )
 

@@ -222,6 +222,31 @@ def test_a_large_body_costs_little_more_than_itself() -> None:
     assert peak < len(body) / 4
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            b'{"alias": "a", "requests": [' + b",".join([b"1"] * 2_000_000) + b"]}",
+            "not all of them are objects",
+        ),
+        (b'{"alias": "a", "requests": [' + b",".join([b"{}"] * 1_000_001) + b"]}", "1,000,001 entries"),
+        (b"{" + b",".join(b'"%d":1' % n for n in range(500_000)) + b"}", "unknown field '0'"),
+    ],
+    ids=["entries that are no objects", "too many entries", "members nobody knows"],
+)
+def test_a_body_of_millions_of_trifles_is_refused_in_little_memory(body: bytes, message: str) -> None:
+    tracemalloc.start()
+    ((_, text),) = errors_of(body)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert message in text
+    assert peak < 50_000_000
+
+
+def test_of_many_unknown_fields_the_first_hundred_are_named() -> None:
+    assert len(errors_of({f"f{n}": 1 for n in range(1000)})) == 100
+
+
 def test_a_retry_may_ask_for_more() -> None:
     read = read_retry(b'{"include": ["refused", "truncated"], "params": {"max_output_tokens": 900}}')
     assert read.include == {Outcome.REFUSED, Outcome.TRUNCATED}

@@ -1,0 +1,92 @@
+"""`python -m benchmarks [--quick] [--only NAME ...]`: a table here, the figures in benchmarks/latest.json."""
+
+import argparse
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from benchmarks import lines, reads, stack, stages
+from benchmarks.figures import Figures
+from benchmarks.machine import load, machine
+from local.stack import Stack, start_stack
+
+LATEST: Final = Path(__file__).parent / "latest.json"
+NAMES: Final = ("lines", "stages", "many", "references", "stack", "reads")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    lines: int
+    stages: tuple[int, ...]
+    runs: int
+    many: int
+    references: int
+    stack: int
+    reads: int
+
+
+FULL: Final = Sizes(
+    lines=20_000,
+    stages=(5_000, 50_000, 100_000),
+    runs=3,
+    many=1_000_000,
+    references=3_000,
+    stack=50_000,
+    reads=100_000,
+)
+QUICK: Final = Sizes(
+    lines=5_000, stages=(5_000,), runs=1, many=20_000, references=50, stack=2_000, reads=1_000
+)
+
+
+def plan(figures: Figures, here: Stack, sizes: Sizes) -> dict[str, Callable[[], Awaitable[None]]]:
+    """What is measured under each name."""
+
+    async def of_lines() -> None:
+        lines.measure(figures, count=sizes.lines)
+
+    async def of_stages() -> None:
+        for size in sizes.stages:
+            await stages.measure(figures, storage=here.storage, size=size, runs=sizes.runs)
+
+    return {
+        "lines": of_lines,
+        "stages": of_stages,
+        "many": lambda: stages.measure_many(figures, storage=here.storage, size=sizes.many),
+        "references": lambda: stages.measure_references(figures, storage=here.storage, size=sizes.references),
+        "stack": lambda: stack.measure(figures, stack=here, size=sizes.stack),
+        "reads": lambda: reads.measure(figures, stack=here, reads=sizes.reads),
+    }
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    options.add_argument("--quick", action="store_true", help="small sizes, under two minutes")
+    options.add_argument(
+        "--only", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=", ".join(NAMES)
+    )
+    given = options.parse_args()
+    figures, console, loads = Figures(), Console(), [load()]
+    with console.status("starting the local stack") as status, start_stack() as here:
+        for name, measure in plan(figures, here, QUICK if given.quick else FULL).items():
+            if name in given.only:
+                status.update(f"measuring {name}")
+                asyncio.run(_awaited(measure))
+                loads.append(load())
+    console.print(figures.table())
+    found = {**machine(), "quick": given.quick, "load": [round(each, 1) for each in loads]}
+    console.print(f"{found['cores']} cores, load {found['load']}; written to {LATEST.name}")
+    LATEST.write_text(json.dumps({**found, "figures": figures.document()}, indent=1) + "\n")
+
+
+async def _awaited(measure: Callable[[], Awaitable[None]]) -> None:
+    await measure()
+
+
+if __name__ == "__main__":
+    main()

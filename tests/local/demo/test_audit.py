@@ -1,0 +1,52 @@
+"""The demo complains when an input has no outcome, and when trouble became something else."""
+
+from dataclasses import replace
+
+import msgspec
+
+from local.demo.audit import complaints
+from local.demo.samples import SAMPLES, TICKETS, TRIAGE, planted_trouble
+from tests.local.demo.builders import finished
+
+PLANTED = planted_trouble()
+
+
+def test_nothing_is_said_when_all_is_well() -> None:
+    well = [finished(sample, planted=tuple(PLANTED)) for sample in SAMPLES]
+
+    assert complaints(well, PLANTED) == []
+
+
+def test_an_input_without_an_outcome_is_named_by_its_job() -> None:
+    whole = finished(TICKETS)
+    report = msgspec.structs.replace(whole.report, outcomes={**whole.report.outcomes, "succeeded": 239})
+
+    found = complaints([replace(whole, report=report)], [])
+
+    assert found == ["tickets: 240 inputs were sent, 240 are on record, and 239 have an outcome"]
+
+
+def test_a_report_that_is_not_balanced_is_not_believed() -> None:
+    whole = finished(TICKETS)
+
+    found = complaints([replace(whole, report=msgspec.structs.replace(whole.report, balanced=False))], [])
+
+    assert found == ["tickets: its report is not balanced"]
+
+
+def test_a_result_in_another_place_is_noticed() -> None:
+    whole = finished(TICKETS)
+    first, second, *rest = whole.results
+
+    found = complaints([replace(whole, results=(second, first, *rest))], [])
+
+    assert found == ["tickets: results.jsonl does not have one line for each input, in their order"]
+
+
+def test_trouble_that_became_something_else_is_told_with_both() -> None:
+    whole = finished(TRIAGE)  # as if nothing had been planted
+
+    found = complaints([whole], PLANTED)
+
+    assert len(found) == sum(trouble.becomes != "succeeded" for trouble in PLANTED)
+    assert "should have become 'refused: content_filter', and became 'succeeded'" in found[0]

@@ -1,0 +1,89 @@
+"""What is said of a job on its way."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from local.demo.parts import missing_parts
+from local.demo.progress import Lines, display_for, phrase
+from local.demo.samples import TICKETS, TRIAGE, planted_trouble
+from local.demo.tables import hours_table, money
+from local.demo.views import JobView, WaitingView
+from tests.local.demo.builders import a_chunk, a_job, finished
+
+
+@pytest.mark.parametrize(
+    ("job", "answered"),
+    [
+        (a_job(submitted=None), 0),
+        (a_job(chunks=(a_chunk(completed=4),)), 4),
+        (a_job(chunks=(a_chunk(status="ended", completed=10),)), 10),
+        (a_job(pending=1, chunks=(a_chunk(status="settled", completed=10), a_chunk(attempt=2))), 9),
+    ],
+    ids=["not read yet", "at the provider", "back, and not settled", "in the second round"],
+)
+def test_answered_counts_settled_inputs_and_rows_that_are_done(job: JobView, answered: int) -> None:
+    assert job.answered == answered
+
+
+def test_a_further_round_is_told_with_what_it_sends_again() -> None:
+    assert phrase(a_job(pending=3, chunks=(a_chunk(attempt=2),))) == "round 2: 3 again"
+
+
+def test_a_job_that_is_held_says_why() -> None:
+    held = JobView(
+        id="job_1",
+        status="waiting",
+        finished_at=None,
+        counts={"submitted": None, "pending": None},
+        chunks=[],
+        waiting=WaitingView(reason="same_run"),
+    )
+
+    assert phrase(held) == "waiting: same_run"
+
+
+def test_lines_are_written_for_news_only() -> None:
+    written = io.StringIO()
+    lines = Lines(Console(file=written, width=100))
+
+    for completed in (0, 1, 1, 5, 10):
+        lines.see(TICKETS, a_job(chunks=(a_chunk(completed=completed),)))
+    lines.see(TICKETS, a_job(status="completed", pending=0))
+
+    said = [line.split("tickets")[1].split() for line in written.getvalue().splitlines()]
+    assert [words[-3:] for words in said] == [
+        ["0", "of", "10"],
+        ["5", "of", "10"],
+        ["10", "of", "10"],
+        ["10", "of", "10"],
+    ]
+    assert said[-1][0] == "completed"
+
+
+def test_without_a_terminal_there_are_lines() -> None:
+    assert isinstance(display_for(Console(file=io.StringIO())), Lines)
+
+
+def test_the_table_fits_eighty_columns() -> None:
+    page = Console(file=io.StringIO(), width=80, record=True)
+
+    page.print(hours_table([finished(TICKETS), finished(TRIAGE, planted=tuple(planted_trouble()))]))
+
+    text = page.export_text()
+    assert max(map(len, text.splitlines())) <= 80
+    for word in ("tickets", "240 succeeded", "content_filter", "1,200 in", "$0.0123", "50%"):
+        assert word in text
+
+
+def test_a_price_that_is_not_known_is_not_taken_for_nothing() -> None:
+    assert money(None) == "unknown"
+
+
+def test_what_is_missing_is_named_with_what_to_do(tmp_path: Path) -> None:
+    node, azurite = missing_parts(azurite=tmp_path / "azurite", path=str(tmp_path))
+
+    assert "install it" in node
+    assert "make install" in azurite
