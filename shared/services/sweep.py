@@ -56,8 +56,7 @@ class Sweep:
     sweep_drop_zone: SweepDropZone
 
     async def __call__(self, orchestrations: Orchestrations) -> None:
-        async for pulse in self.pulses.all():
-            await self._guarded("job", self._look_at(pulse, orchestrations))
+        await self._guarded("jobs", self._look_at_all(orchestrations))
         await self._guarded("providers", self.sweep_providers())
         await self._guarded("documents", self.sweep_open_documents())
         await self._guarded("drop zone", self.sweep_drop_zone())
@@ -69,6 +68,13 @@ class Sweep:
             await look
         except PosternError as error:
             log.warning("sweep.look_failed", extra={"what": what, "why": str(error)})
+        except Exception:
+            # A record that nobody can read must not hide the others from the only pass that looks at them.
+            log.exception("sweep.look_broken", extra={"what": what})
+
+    async def _look_at_all(self, orchestrations: Orchestrations) -> None:
+        async for pulse in self.pulses.all():
+            await self._guarded(f"job {pulse.value.job_id}", self._look_at(pulse, orchestrations))
 
     async def _look_at(self, pulse: Stored[Pulse], orchestrations: Orchestrations) -> None:
         found = await self.jobs.find(pulse.value.tenant, pulse.value.job_id)
