@@ -18,6 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from azure.core.exceptions import ResourceNotFoundError
+from azure.storage.blob import ContainerClient
+
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
 COMMAND = (sys.executable, "-m", "local")
@@ -60,6 +63,11 @@ class Stack:
         return str(self._said["servicebus"])
 
     @property
+    def feed(self) -> str:
+        """Where the knobs of the change feed are."""
+        return str(self._said["feed"])
+
+    @property
     def keys(self) -> dict[str, str]:
         """Tenants' keys of the built-in catalogue."""
         return dict(self._said["keys"])
@@ -100,6 +108,44 @@ class Stack:
         ):
             self._stdout += more
         return self._stdout
+
+    def drop(self, path: str, content: bytes, **metadata: str) -> str:
+        """Put a document at `{tenant}/{pipeline}/{any/path}` and give its ETag."""
+        with self.container("documents") as documents, documents.get_blob_client(path) as blob:
+            return str(blob.upload_blob(content, overwrite=True, metadata=metadata)["etag"])
+
+    def result(self, path: str) -> dict[str, Any] | None:
+        """The result of the document at `path`; None when there is none yet."""
+        with self.container("results") as results:
+            try:
+                return dict(json.loads(results.download_blob(f"{path}.json").readall()))
+            except ResourceNotFoundError:
+                return None
+
+    def wait_for_result(self, path: str, *, seconds: float = 30.0) -> dict[str, Any]:
+        """The same, once it is there. Raises `StackFailed`."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            result = self.result(path)
+            if result is not None:
+                return result
+            time.sleep(0.1)
+        raise StackFailed(f"there was no result for {path} within {seconds:.0f} s")
+
+    def turn_knobs(self, **knobs: float) -> None:
+        """Set the change feed's mishaps: duplicates, delay_seconds, jitter_seconds, loss, seed. Others are off."""
+        request = urllib.request.Request(f"{self.feed}/knobs", data=json.dumps(knobs).encode(), method="PUT")
+        with urllib.request.urlopen(request, timeout=10) as response:
+            response.read()
+
+    def feed_counts(self) -> dict[str, int]:
+        """What the feed has done since its start: seen, lost, in_flight, delivered, refused."""
+        with urllib.request.urlopen(f"{self.feed}/counts", timeout=10) as response:
+            return dict(json.loads(response.read()))
+
+    def container(self, name: str) -> ContainerClient:
+        """A client of one container of the stack's storage; the caller closes it."""
+        return ContainerClient.from_connection_string(self.storage, name)
 
     def stop(self) -> None:
         """End the stack gently; state stays in `data`. Does nothing when it does not run."""

@@ -16,8 +16,29 @@ DEFAULT_TIME_LIMIT = timedelta(minutes=30)
 UNLIMITED = timedelta(days=365)
 DEFAULT_CONCURRENT_WORK_ITEMS = 10
 DEFAULT_BODY_LIMIT = 104_857_600
+DEFAULT_CONCURRENT_CALLS = 16
+DEFAULT_LOCK_RENEWAL = "00:05:00"
+DEFAULT_CONCURRENT_BLOBS = 8
+DEFAULT_BLOB_TRIES = 5
 _PLACEHOLDER = re.compile(r"%([^%\s]+)%")
 _TRUE = frozenset({"1", "true"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceBusLimits:
+    """Of each function. The platform multiplies `concurrent_calls` by the number of cores; this host does not."""
+
+    concurrent_calls: int
+    prefetch: int
+    renew_for: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlobLimits:
+    """`concurrent` for all functions together; after `tries` failures an event is poison."""
+
+    concurrent: int
+    tries: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +51,8 @@ class Configuration:
     concurrent_activities: int
     concurrent_orchestrations: int
     max_body_bytes: int
+    service_bus: ServiceBusLimits
+    blobs: BlobLimits
 
     def resolve(self, text: str) -> str:
         """Replace every `%NAME%` by that setting. Raises `CannotServe` when one is missing."""
@@ -41,6 +64,13 @@ class Configuration:
             return self.settings[name]
 
         return _PLACEHOLDER.sub(value, text)
+
+    def connection(self, name: str) -> str:
+        """The connection string that a binding means by `name`. Raises `CannotServe` when there is none."""
+        value = self.settings.get(name) or self.settings.get(f"AzureWebJobs{name}")
+        if not value:
+            raise CannotServe(f"the app setting {name} with the connection string is not set")
+        return value
 
     def is_disabled(self, function_name: str) -> bool:
         """`AzureWebJobs.NAME.Disabled`, or the same with double underscores where dots are not allowed."""
@@ -61,6 +91,8 @@ def read_configuration(app: Path, settings: Mapping[str, str]) -> Configuration:
             "maxConcurrentOrchestratorFunctions", DEFAULT_CONCURRENT_WORK_ITEMS
         ),
         max_body_bytes=int(settings.get("FUNCTIONS_REQUEST_BODY_SIZE_LIMIT", DEFAULT_BODY_LIMIT)),
+        service_bus=_service_bus_limits(_section(content, "extensions", "serviceBus")),
+        blobs=_blob_limits(_section(content, "extensions", "blobs")),
     )
 
 
@@ -71,6 +103,21 @@ def parse_span(text: str) -> timedelta:
         raise ValueError(f"{text!r} is not a time span such as 00:05:00")
     days, hours, minutes, seconds = match.groups()
     return timedelta(days=int(days or 0), hours=int(hours), minutes=int(minutes), seconds=float(seconds or 0))
+
+
+def _service_bus_limits(section: Mapping[str, Any]) -> ServiceBusLimits:
+    return ServiceBusLimits(
+        concurrent_calls=section.get("maxConcurrentCalls", DEFAULT_CONCURRENT_CALLS),
+        prefetch=section.get("prefetchCount", 0),
+        renew_for=parse_span(section.get("maxAutoLockRenewalDuration", DEFAULT_LOCK_RENEWAL)),
+    )
+
+
+def _blob_limits(section: Mapping[str, Any]) -> BlobLimits:
+    return BlobLimits(
+        concurrent=section.get("maxDegreeOfParallelism", DEFAULT_CONCURRENT_BLOBS),
+        tries=section.get("poisonBlobThreshold", DEFAULT_BLOB_TRIES),
+    )
 
 
 def _read_json(file: Path) -> Mapping[str, Any]:

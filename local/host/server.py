@@ -12,11 +12,14 @@ from pathlib import Path
 
 from aiohttp import web
 
+from local.host.blobs import BlobTrigger
 from local.host.configuration import Configuration, read_configuration
 from local.host.durable import DurableHub, DurableTrigger
 from local.host.functions import CannotServe, Function, Trigger
 from local.host.http import HttpTrigger
 from local.host.invoker import Invoker
+from local.host.leftovers import close_what_the_app_left_open
+from local.host.service_bus import ServiceBusTrigger
 from local.host.timers import TimerTrigger
 from local.host.worker import Worker, start_worker
 
@@ -35,8 +38,11 @@ class Census:
     skipped: dict[str, str] = field(default_factory=dict)
 
 
-async def run_host(app: Path, *, port: int) -> None:
-    """Serve the app until SIGTERM or SIGINT. Raises `AppBroken` when it cannot be loaded."""
+async def run_host(app: Path, *, port: int, data: Path) -> None:
+    """Serve the app until SIGTERM or SIGINT; what must outlive the process is kept in `data`.
+
+    Raises `AppBroken` when the app cannot be loaded.
+    """
     ended = _end_signal()
     configuration = read_configuration(app, os.environ)
     worker = await start_worker(app)
@@ -46,21 +52,19 @@ async def run_host(app: Path, *, port: int) -> None:
         time_limit=configuration.time_limit,
         sources={"durableClient": hub.client_binding},
     )
-    triggers = _triggers(configuration, invoker, hub)
+    triggers = (
+        TimerTrigger(configuration=configuration, invoker=invoker),
+        DurableTrigger(hub=hub, configuration=configuration, invoker=invoker),
+        BlobTrigger(configuration=configuration, invoker=invoker, folder=data),
+        ServiceBusTrigger(configuration=configuration, invoker=invoker),
+        # Last: its route takes what the others left.
+        HttpTrigger(configuration=configuration, invoker=invoker),
+    )
     census = _assign(worker, triggers, configuration, invoker)
     try:
         await _serve(triggers, census, port=port, ended=ended)
     finally:
         await _stop(triggers, worker)
-
-
-def _triggers(configuration: Configuration, invoker: Invoker, hub: DurableHub) -> tuple[Trigger, ...]:
-    """Every kind of trigger the host has. HTTP comes last: its route takes what the others left."""
-    return (
-        TimerTrigger(configuration=configuration, invoker=invoker),
-        DurableTrigger(hub=hub, configuration=configuration, invoker=invoker),
-        HttpTrigger(configuration=configuration, invoker=invoker),
-    )
 
 
 def _assign(
@@ -121,9 +125,9 @@ def _application(triggers: tuple[Trigger, ...], census: Census) -> web.Applicati
 
 
 async def _stop(triggers: tuple[Trigger, ...], worker: Worker) -> None:
-    for trigger in triggers:
-        await trigger.stop()
+    await asyncio.gather(*(trigger.stop() for trigger in triggers))
     await worker.stop()
+    await close_what_the_app_left_open()
 
 
 def _end_signal() -> asyncio.Event:

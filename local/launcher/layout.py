@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PORT_NAMES = ("http", "simulator", "servicebus", "blob", "queue", "table")
+from local.servicebus.definitions import connection_string
+
+PORT_NAMES = ("http", "simulator", "servicebus", "feed", "blob", "queue", "table")
 # The account and key that every Azurite has: published by Microsoft, good on loopback only.
 _ACCOUNT = "devstoreaccount1"
 _ACCOUNT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -31,6 +33,10 @@ class Layout:
         return f"http://127.0.0.1:{self.ports['simulator']}"
 
     @property
+    def feed(self) -> str:
+        return f"http://127.0.0.1:{self.ports['feed']}"
+
+    @property
     def storage(self) -> str:
         """The connection string of the storage account."""
         endpoints = ";".join(
@@ -42,7 +48,4 @@ class Layout:
     @property
     def servicebus(self) -> str:
         """The connection string of the Service Bus namespace."""
-        return (
-            f"Endpoint=sb://127.0.0.1:{self.ports['servicebus']};SharedAccessKeyName=local;"
-            "SharedAccessKey=local;UseDevelopmentEmulator=true"
-        )
+        return connection_string(self.ports["servicebus"])

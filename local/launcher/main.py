@@ -123,6 +123,7 @@ class _Announcement:
             "servicebus": layout.servicebus,
             "simulator": layout.simulator,
             "events": f"{layout.simulator}/_sim/events",
+            "feed": layout.feed,
             "keys": TENANT_KEYS if built_in else {},
             "admin_key": ADMIN_KEY if built_in else None,
             "data": str(layout.data),

@@ -5,14 +5,23 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from local.launcher.containers import make_containers
+from local.launcher.folder import write_whole
 from local.launcher.layout import Layout
 from local.launcher.settings import app_settings, base_environment
 
 PROJECT = Path(__file__).parent.parent.parent
+QUEUES = ("documents", "storage-events")
+BLOB_WEBHOOK = "/runtime/webhooks/blobs?functionName=Host.Functions.claim_document"
+_QUEUE = {
+    "lockDuration": "PT15S",
+    "maxDeliveryCount": 5,
+    "requiresDuplicateDetection": True,
+    "duplicateDetectionHistoryTimeWindow": "PT1H",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +53,8 @@ def stack_processes(layout: Layout) -> tuple[Process, ...]:
     return (
         azurite(layout),
         python_module(layout, "simulator", url=f"{layout.simulator}/_sim/health"),
-        python_module(layout, "servicebus"),
+        servicebus(layout),
+        change_feed(layout),
         host(layout, PROJECT),
     )
 
@@ -54,11 +64,40 @@ def host(layout: Layout, app: Path) -> Process:
     port = layout.ports["http"]
     return Process(
         name="host",
-        command=(sys.executable, "-m", "local.host", "--app", str(app), "--port", str(port)),
+        command=(
+            *(sys.executable, "-m", "local.host"),
+            *("--app", str(app), "--port", str(port), "--data", str(layout.data / "host")),
+        ),
         environment={**base_environment(), **app_settings(layout)},
         ports=(port,),
         url=f"http://127.0.0.1:{port}/admin/host/status",
         after=frozenset({"azurite", "simulator", "servicebus"}),
+        # Requests, messages and the worker each get a few seconds to end, one after the other.
+        stop_seconds=20.0,
+    )
+
+
+def servicebus(layout: Layout) -> Process:
+    """The broker. Its locks are short, so that what a killed host held comes back while somebody watches."""
+    queues = layout.data / "queues.json"
+    write_whole(queues, {"queues": dict.fromkeys(QUEUES, _QUEUE)})
+    process = python_module(layout, "servicebus")
+    return replace(process, command=(*process.command, "--queues", str(queues)))
+
+
+def change_feed(layout: Layout) -> Process:
+    """Stands for Event Grid: the system topic of the storage account, and its subscription for dropped documents."""
+    process = python_module(layout, "feed", module="local.change_feed", url=f"{layout.feed}/health")
+    return replace(
+        process,
+        command=(
+            *process.command,
+            *("--log", str(layout.data / "logs" / "azurite-access.log")),
+            *("--webhook", f"{layout.http}{BLOB_WEBHOOK}"),
+            *("--prefix", "/blobServices/default/containers/documents/"),
+        ),
+        environment={**process.environment, "FEED_STORAGE": layout.storage},
+        after=frozenset({"azurite"}),
     )
 
 

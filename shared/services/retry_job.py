@@ -114,7 +114,7 @@ def _check_may_retry(old: Job) -> None:
 
 def _kind(old: Job) -> SourceKind:
     """What is copied out of an upload is a list of requests of our own."""
-    return SourceKind.INPUTS if old.source.kind is SourceKind.INPUTS else SourceKind.REQUESTS
+    return SourceKind.REQUESTS if old.source.kind is SourceKind.UPLOAD else old.source.kind
 
 
 def _limits(params: Mapping[str, object]) -> bool:

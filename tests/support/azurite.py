@@ -28,11 +28,12 @@ _LISTENING = re.compile(r"Azurite (\w+) service is successfully listening at (ht
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Azurite:
-    """Where it listens, without a trailing slash and with the account's name."""
+    """Where it listens, without a trailing slash and with the account's name; and where it tells of requests."""
 
     blob_url: str
     queue_url: str
     table_url: str
+    access_log: Path
 
     @property
     def connection_string(self) -> str:
@@ -99,6 +100,7 @@ def _listening(process: subprocess.Popen[bytes], log: Path) -> Azurite:
                 blob_url=f"{told['Blob']}/{ACCOUNT}",
                 queue_url=f"{told['Queue']}/{ACCOUNT}",
                 table_url=f"{told['Table']}/{ACCOUNT}",
+                access_log=log,
             )
         if process.poll() is not None:
             break

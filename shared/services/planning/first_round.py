@@ -3,7 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -21,6 +22,7 @@ from shared.ports.providers import BatchProvider
 from shared.ports.tokens import Tokens
 from shared.services.job_spec import load_spec
 from shared.services.planning.cutter import Cutter
+from shared.services.planning.dropped import DroppedReading
 from shared.services.planning.earlier import Answered, Earlier
 from shared.services.planning.reading import Oversizes, Read, Reading, check_endpoint, expected_for, oversize
 from shared.services.planning.texts import Texts
@@ -28,11 +30,14 @@ from shared.services.spool import Spool
 from shared.services.streams import Outlet, Pause, ahead, own_lines
 from shared.wire import results
 from shared.wire.door import canonical
+from shared.wire.dropped import FactsLine
+from shared.wire.dropped import line as facts_line
 from shared.wire.jsonl import split
 from shared.wire.members import ChunkSeed, IndexLine, Member, Repeat, line
 from shared.wire.paths import JobPaths
 from shared.wire.problems import Refused
 from shared.wire.prompts import prompt_text
+from shared.wire.spec import JobSpec
 
 log = logging.getLogger(__name__)
 
@@ -75,11 +80,7 @@ class PlanFirstRound:
             answered = await self.earlier.answers(job)
         except Refused as refusal:
             return Unrunnable(refusal=refusal, inputs=0)
-        texts = Texts(
-            blobs=self.blobs, extractor=self.extractor, tenant=job.tenant, etags=await self._etags(job)
-        )
-        expected = expected_for(job, alias, spec, provider.traits)
-        reading = Reading(job.source.kind, expected, spec, texts)
+        reading = await self._reading(job, alias, spec, provider)
         paths = JobPaths(job.tenant, job.id)
         cutter = Cutter(blobs=self.blobs, paths=paths, run=run, limits=provider.traits.limits, next_n=0)
         with Spool() as spool:
@@ -105,10 +106,24 @@ class PlanFirstRound:
         seeds = await cutter.close(counted=provider.traits.limits.tokens is not None)
         return Planned(plan=sorting.plan(run, len(seeds)), seeds=seeds, endpoint=reading.endpoint)
 
-    async def _read_all(self, job: Job, run: int, reading: Reading, sorting: "_Sorting") -> None:
+    async def _reading(
+        self, job: Job, alias: Alias, spec: JobSpec, provider: BatchProvider
+    ) -> Reading | DroppedReading:
+        if job.source.kind is SourceKind.DOCUMENTS:
+            return DroppedReading(job, alias, spec, self.blobs, self.extractor)
+        texts = Texts(
+            blobs=self.blobs, extractor=self.extractor, tenant=job.tenant, etags=await self._etags(job)
+        )
+        return Reading(job.source.kind, expected_for(job, alias, spec, provider.traits), spec, texts)
+
+    async def _read_all(
+        self, job: Job, run: int, reading: Reading | DroppedReading, sorting: "_Sorting"
+    ) -> None:
         paths, limits = JobPaths(job.tenant, job.id), sorting.provider.traits.limits
         pieces, pause = ahead(self.blobs.read(job.source.path)), Pause()
-        async with Outlet(self.blobs, paths.index(run)) as index:
+        dropped = job.source.kind is SourceKind.DOCUMENTS
+        noting = Outlet(self.blobs, paths.facts(run)) if dropped else nullcontext()
+        async with Outlet(self.blobs, paths.index(run)) as index, noting as facts:
             async for lines in split(pieces, max_line_bytes=limits.line_bytes):
                 async for handful in reading.read(lines):
                     sorting.set_endpoint(reading.endpoint)
@@ -116,6 +131,8 @@ class PlanFirstRound:
                     for read, tokens in zip(handful, counts, strict=True):
                         key = await sorting.sort(read, tokens, sound=reading.is_sound)
                         await index.write(line(IndexLine(id=read.custom_id, k=key)))
+                        if facts is not None:
+                            await facts.write(facts_line(read.facts or FactsLine()))
                         await pause()
 
     async def _count(self, job: Job, handful: list[Read], limits: Limits) -> list[int | None]:
@@ -207,6 +224,9 @@ class _Sorting:
             return self._decide(read)
         body = canonical(read.body)
         key = self._keys.key(body, salt="" if self.job.dedupe else str(read.position))
+        if self.job.source.kind is SourceKind.DOCUMENTS and (long := self._too_long(read, key, tokens)):
+            # One long document is no reason to refuse all the others that were gathered with it.
+            return self._decide(replace(read, body=None, decided=long))
         first = self.places.setdefault(key, read.position)
         if first != read.position:
             self.repeats.setdefault(first, []).append(read.position)
@@ -215,6 +235,14 @@ class _Sorting:
         elif sound:
             await self._send(read, key, tokens)
         return key
+
+    def _too_long(self, read: Read, key: RequestKey, tokens: int | None) -> Judgement | None:
+        content = self.provider.write_line(key, self._endpoint, read.body or {})
+        error = oversize(read.line, len(content), tokens, self.provider.traits.limits)
+        if error is None:
+            return None
+        message = f"the request {error.message}"
+        return Judgement(outcome=Outcome.FAILED, reason="context_length_exceeded", message=message)
 
     async def _send(self, read: Read, key: RequestKey, tokens: int | None) -> None:
         content = self.provider.write_line(key, self._endpoint, read.body or {})

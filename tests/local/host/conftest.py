@@ -7,6 +7,8 @@ import aiohttp
 import pytest
 
 from tests.local.host.host_process import HERE, HostProcess
+from tests.local.host.trigger_stage import TriggerStage, trigger_stage
+from tests.support.azurite import Azurite
 
 
 @pytest.fixture(scope="session")
@@ -36,3 +38,10 @@ async def http(sample: HostProcess) -> AsyncIterator[aiohttp.ClientSession]:
     """A client of the sample app; paths are relative."""
     async with aiohttp.ClientSession(sample.url) as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def stage(tmp_path_factory: pytest.TempPathFactory, azurite: Azurite) -> Iterator[TriggerStage]:
+    """The trigger app, run by a host that its tests may kill and start again."""
+    with trigger_stage(tmp_path_factory.mktemp("stage"), azurite) as stage:
+        yield stage

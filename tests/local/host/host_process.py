@@ -18,22 +18,36 @@ PROJECT = HERE.parent.parent.parent
 
 
 class HostProcess:
-    """Started by the constructor; `errors` is what it has written to stderr so far."""
+    """Started by the constructor; `errors` is what it has written to stderr so far.
+
+    Keeps its state in `folder`: another host with the same one goes on where this one ended.
+    """
 
     def __init__(self, app: Path, *, folder: Path, settings: Mapping[str, str] | None = None) -> None:
+        self._app, self._settings = app, settings or {}
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
+        self.data = folder / "host"
         self._errors = folder / f"{app.name}.err"
-        with self._errors.open("wb") as errors:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "local.host", "--app", str(app), "--port", str(self.port)],
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "local.host", "--app", str(self._app), "--port", str(self.port)]
+        with self._errors.open("ab") as errors:
+            return subprocess.Popen(
+                [*command, "--data", str(self.data)],
                 cwd=PROJECT,
-                env={"PATH": os.environ["PATH"], **(settings or {})},
+                env={"PATH": os.environ["PATH"], **self._settings},
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
             )
+
+    def start_again(self) -> None:
+        """After `end`: on the same port and folder; returns when it is ready."""
+        self._process = self._start()
+        self.wait_until_ready()
 
     @property
     def errors(self) -> str:

@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from local.host.configuration import Configuration, parse_span, read_configuration
+from local.host.configuration import (
+    BlobLimits,
+    Configuration,
+    ServiceBusLimits,
+    parse_span,
+    read_configuration,
+)
 from local.host.functions import CannotServe
 
 
@@ -23,6 +29,10 @@ def test_without_a_file_the_platform_defaults_hold(tmp_path: Path) -> None:
     assert configuration.time_limit == timedelta(minutes=30)
     assert configuration.concurrent_activities == 10
     assert configuration.max_body_bytes == 104_857_600
+    assert configuration.service_bus == ServiceBusLimits(
+        concurrent_calls=16, prefetch=0, renew_for=timedelta(minutes=5)
+    )
+    assert configuration.blobs == BlobLimits(concurrent=8, tries=5)
 
 
 def test_what_the_file_says_is_obeyed(tmp_path: Path) -> None:
@@ -33,6 +43,12 @@ def test_what_the_file_says_is_obeyed(tmp_path: Path) -> None:
             "extensions": {
                 "http": {"routePrefix": ""},
                 "durableTask": {"maxConcurrentActivityFunctions": 3, "maxConcurrentOrchestratorFunctions": 2},
+                "serviceBus": {
+                    "maxConcurrentCalls": 4,
+                    "prefetchCount": 8,
+                    "maxAutoLockRenewalDuration": "00:30:00",
+                },
+                "blobs": {"maxDegreeOfParallelism": 2, "poisonBlobThreshold": 3},
             },
         },
         FUNCTIONS_REQUEST_BODY_SIZE_LIMIT="1000",
@@ -42,6 +58,10 @@ def test_what_the_file_says_is_obeyed(tmp_path: Path) -> None:
     assert configuration.time_limit == timedelta(minutes=10)
     assert (configuration.concurrent_activities, configuration.concurrent_orchestrations) == (3, 2)
     assert configuration.max_body_bytes == 1000
+    assert configuration.service_bus == ServiceBusLimits(
+        concurrent_calls=4, prefetch=8, renew_for=timedelta(minutes=30)
+    )
+    assert configuration.blobs == BlobLimits(concurrent=2, tries=3)
 
 
 def test_no_limit_is_a_very_long_one(tmp_path: Path) -> None:
@@ -55,6 +75,17 @@ def test_settings_are_put_into_percent_signs(tmp_path: Path) -> None:
     assert configuration.resolve("%A%/%B%") == "x/y"
     with pytest.raises(CannotServe, match="MISSING"):
         configuration.resolve("%MISSING%")
+
+
+def test_a_connection_is_a_setting_with_or_without_the_platforms_prefix(tmp_path: Path) -> None:
+    configuration = a_configuration(
+        tmp_path, None, Bus="one", AzureWebJobsBus="two", AzureWebJobsStorage="three"
+    )
+
+    assert configuration.connection("Bus") == "one"
+    assert configuration.connection("Storage") == "three"
+    with pytest.raises(CannotServe, match="Nowhere"):
+        configuration.connection("Nowhere")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Command line, settings and the built-in catalogue."""
 
 import hashlib
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from local.launcher.development_keys import ADMIN_KEY, TENANT_KEYS
 from local.launcher.layout import PORT_NAMES, Layout
 from local.launcher.logs import MAX_BYTES, last_lines
 from local.launcher.options import parse_options
+from local.launcher.processes import change_feed, servicebus
 from local.launcher.settings import BUILT_IN_CATALOG, app_settings, base_environment
+from local.servicebus.definitions import read_definitions
 
 
 def a_layout(tmp_path: Path, **changes: Any) -> Layout:
@@ -75,6 +78,21 @@ def test_the_sweep_is_disabled_by_name_only_when_asked(tmp_path: Path) -> None:
 
     assert name not in app_settings(a_layout(tmp_path))
     assert app_settings(a_layout(tmp_path, sweep=False))[name] == "true"
+
+
+def test_the_broker_is_told_of_short_locks_and_the_feed_of_the_hosts_webhook(tmp_path: Path) -> None:
+    layout = a_layout(tmp_path)
+
+    broker, feed = servicebus(layout), change_feed(layout)
+
+    definitions = read_definitions(Path(broker.command[broker.command.index("--queues") + 1]))
+    assert set(definitions.queues) == {"documents", "storage-events"}
+    queue = definitions.queues["documents"]
+    assert (queue.lock_duration, queue.max_delivery_count) == (timedelta(seconds=15), 5)
+    assert queue.requires_duplicate_detection
+    webhook = feed.command[feed.command.index("--webhook") + 1]
+    assert webhook.startswith(f"{layout.http}/runtime/webhooks/blobs?functionName=Host.Functions.")
+    assert layout.storage not in feed.command
 
 
 def test_little_of_the_environment_is_inherited(monkeypatch: pytest.MonkeyPatch) -> None:

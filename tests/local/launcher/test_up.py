@@ -76,7 +76,7 @@ def test_it_says_where_everything_is(stack: Stack) -> None:
     published = said(stack)
 
     assert set(published) == {
-        *("ready", "http", "console", "storage", "servicebus", "simulator", "events"),
+        *("ready", "http", "console", "storage", "servicebus", "simulator", "events", "feed"),
         *("keys", "admin_key", "data", "pids"),
     }
     assert published["ready"] is True
