@@ -106,7 +106,7 @@ def check_event(event: Event) -> None:
         raise ValueError("an event needs an id, a type and a subject")
     if event.time.utcoffset() is None:
         raise ValueError(f"event {event.id!r} has a time without a zone")
-    size = len(json.dumps(event.data).encode())
+    size = len(json.dumps(dict(event.data)).encode())
     if size > MAX_EVENT_BYTES:
         raise ValueError(f"event {event.id!r} has {size} bytes of data, more than {MAX_EVENT_BYTES}")
 
