@@ -131,7 +131,7 @@ async def test_counts_add_up_at_every_moment() -> None:
 async def test_a_job_whose_input_cannot_be_run_fails_with_its_errors_and_no_results() -> None:
     world = World()
     job = await world.submit(a_body(["a", "b"]))
-    world.blobs._store(job.source.path, b'{"custom_id":"x","body":{}}\n[1,2,3]\n', None)
+    world.blobs._store(job.source.path, b'{"custom_id":"x","body":{}}\n[1,2,3]\n', None, {})
 
     await world.run()
 

@@ -235,7 +235,7 @@ async def test_a_job_whose_input_was_refused_holds_nobody_up() -> None:
     first = await world.submit(a_body(["a"], **NIGHT))
     await world.engine.lose_everything()
     path = first.source.path
-    world.blobs._store(path, b"not json\n", None)
+    world.blobs._store(path, b"not json\n", None, {})
     await world.plan(first)
     assert (await world.see(first)).job.plan is not None
     assert not (await world.see(first)).job.is_finished
