@@ -33,6 +33,8 @@ from shared.adapters.pricing.windows import GenaiWindows
 from shared.adapters.providers.connection import Connection
 from shared.adapters.providers.model_registry import ModelRegistry
 from shared.adapters.providers.registry import ProviderRegistry
+from shared.domain.catalog import Deployment
+from shared.domain.errors import NotAdmitted
 from shared.domain.waits import Backoff
 from shared.ports.blobs import Blobs
 from shared.ports.catalog import CatalogSource
@@ -321,7 +323,7 @@ class DocumentLane:
             clock=parts.clock,
             policy=parts.policy,
             take=TakeDocument(documents=stores.documents, clock=parts.clock, policy=parts.policy),
-            run_task=_run_task(parts),
+            run_task=_run_task(parts, notice),
             finish=self.finish,
             book=book,
             postpone=self.postpone,
@@ -374,11 +376,14 @@ class DocumentLane:
         )
 
 
-def _run_task(parts: Parts) -> RunTask:
+def _run_task(parts: Parts, notice: Notice) -> RunTask:
+    async def alarm(deployment: Deployment, why: NotAdmitted) -> None:
+        await notice.not_admitted(deployment.name, why, parts.clock.now())
+
     pace = Pace(clock=parts.clock, sleep=parts.sleep, instances=parts.policy.max_instances)
     return RunTask(
         catalog=parts.catalog,
-        ways=Ways(models=parts.models, prices=parts.prices, tokens=parts.tokens, pace=pace),
+        ways=Ways(models=parts.models, prices=parts.prices, tokens=parts.tokens, pace=pace, alarm=alarm),
         schemas=parts.schemas,
         splitter=parts.splitter,
         windows=parts.windows,
