@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +72,7 @@ def main() -> None:
         "--only", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=", ".join(NAMES)
     )
     given = options.parse_args()
-    figures, console, loads = Figures(), Console(), [load()]
+    figures, console, loads = Figures(), _console(), [load()]
     with console.status("starting the local stack") as status, start_stack() as here:
         for name, measure in plan(figures, here, QUICK if given.quick else FULL).items():
             if name in given.only:
@@ -82,6 +83,11 @@ def main() -> None:
     found = {**machine(), "quick": given.quick, "load": [round(each, 1) for each in loads]}
     console.print(f"{found['cores']} cores, load {found['load']}; written to {LATEST.name}")
     LATEST.write_text(json.dumps({**found, "figures": figures.document()}, indent=1) + "\n")
+
+
+def _console() -> Console:
+    """A pipe has no width, and the table needs some."""
+    return Console() if sys.stdout.isatty() else Console(width=120)
 
 
 async def _awaited(measure: Callable[[], Awaitable[None]]) -> None:
