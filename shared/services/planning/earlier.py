@@ -41,8 +41,9 @@ class Earlier:
         answered = Answered()
         if not job.dedupe or job.run_id == job.id:
             return answered
-        # A retry enters the run too, so that later jobs find its answers; it buys all of its own.
-        for before in [] if job.fresh else await self.runs.join(job.tenant, job.run_id, job.id):
+        earlier = await self.runs.join(job.tenant, job.run_id, job.id)
+        # A retry has entered the run, so that later jobs find its answers; itself it buys all of its own.
+        for before in [] if job.fresh else earlier:
             await self._add(job, before, answered)
         return answered
 
@@ -70,6 +71,8 @@ class Earlier:
         """Whether an unfinished job has bought, or is going to buy, any of these. Unplanned: assume it."""
         if job.plan is None:
             return True
+        if not job.plan.rounds:
+            return False  # its input was refused
         paths = JobPaths(job.tenant, job.id)
         async for handful in own_lines(self.blobs, paths.index(job.plan.rounds[0])):
             if any(read_index_line(content).k in keys for content in handful):

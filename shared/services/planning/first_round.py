@@ -73,40 +73,55 @@ class PlanFirstRound:
         self, job: Job, run: int, alias: Alias, provider: BatchProvider
     ) -> Planned | Claimed | Unrunnable:
         """Nothing is sent anywhere, and nobody reads the files before the plan is committed."""
-        spec = await load_spec(self.blobs, job)
         try:
             answered = await self.earlier.answers(job)
         except Refused as refusal:
             return Unrunnable(refusal=refusal, inputs=0)
+        limits = provider.traits.limits
+        cutter = Cutter(
+            blobs=self.blobs, paths=JobPaths(job.tenant, job.id), run=run, limits=limits, next_n=0
+        )
+        async with cutter:
+            with Spool() as spool:
+                sorting = _Sorting(job=job, answered=answered, cutter=cutter, spool=spool, provider=provider)
+                found = await self._sort(job, run, alias, sorting)
+            if not isinstance(found, Endpoint):
+                return found
+            seeds = await cutter.close(counted=limits.tokens is not None)
+        return Planned(plan=sorting.plan(run, len(seeds)), seeds=seeds, endpoint=found)
+
+    async def _sort(
+        self, job: Job, run: int, alias: Alias, sorting: "_Sorting"
+    ) -> Endpoint | Claimed | Unrunnable:
+        """Every input to its place, and all files but the chunks'; the endpoint they ask for."""
+        paths, traits = JobPaths(job.tenant, job.id), sorting.provider.traits
+        spec = await load_spec(self.blobs, job)
         texts = Texts(
             blobs=self.blobs, extractor=self.extractor, tenant=job.tenant, etags=await self._etags(job)
         )
-        expected = expected_for(job, alias, spec, provider.traits)
-        reading = Reading(job.source.kind, expected, spec, texts)
-        paths = JobPaths(job.tenant, job.id)
-        cutter = Cutter(blobs=self.blobs, paths=paths, run=run, limits=provider.traits.limits, next_n=0)
-        with Spool() as spool:
-            sorting = _Sorting(job=job, answered=answered, cutter=cutter, spool=spool, provider=provider)
-            try:
-                await self._read_all(job, run, reading, sorting)
-                reading.close()
-                sorting.oversizes.close()
-                check_endpoint(reading.endpoint, provider.traits, job.deployment)
-            except Refused as refusal:
-                await cutter.drop(refusal)
-                return Unrunnable(refusal=refusal, inputs=reading.count)
-            except BaseException as error:
-                await cutter.drop(error)
-                raise
-            for other in answered.unfinished:
-                if await self.earlier.claims_any(other, sorting.places):
-                    await cutter.drop(TryAgainLater("claimed"))
-                    return Claimed(by=other)
-            await self._answer_reused(answered, sorting)
-            await self._write_decided(paths, run, sorting)
+        reading = Reading(job.source.kind, expected_for(job, alias, spec, traits), spec, texts)
+        try:
+            await self._read_all(job, run, reading, sorting)
+            reading.close()
+            sorting.oversizes.close()
+            check_endpoint(reading.endpoint, traits, job.deployment)
+        except Refused as refusal:
+            return Unrunnable(refusal=refusal, inputs=reading.count)
+        if (other := await self._claimed(job, sorting)) is not None:
+            return Claimed(by=other)
+        await self._answer_reused(sorting)
+        await self._write_decided(paths, run, sorting)
         await self._write_repeats(paths, run, sorting)
-        seeds = await cutter.close(counted=provider.traits.limits.tokens is not None)
-        return Planned(plan=sorting.plan(run, len(seeds)), seeds=seeds, endpoint=reading.endpoint)
+        return reading.endpoint
+
+    async def _claimed(self, job: Job, sorting: "_Sorting") -> Job | None:
+        """An unfinished job that buys some of the same. Who buys nothing any more waits for nobody."""
+        if job.is_cancelling:
+            return None
+        for other in sorting.answered.unfinished:
+            if await self.earlier.claims_any(other, sorting.places):
+                return other
+        return None
 
     async def _read_all(self, job: Job, run: int, reading: Reading, sorting: "_Sorting") -> None:
         paths, limits = JobPaths(job.tenant, job.id), sorting.provider.traits.limits
@@ -142,8 +157,8 @@ class PlanFirstRound:
             pass
         return etags
 
-    async def _answer_reused(self, answered: Answered, sorting: "_Sorting") -> None:
-        for place, before in enumerate(answered.jobs):
+    async def _answer_reused(self, sorting: "_Sorting") -> None:
+        for place, before in enumerate(sorting.answered.jobs):
             left = sorting.reused[place]
             if not left:
                 continue
@@ -228,7 +243,7 @@ class _Sorting:
         if self.oversizes.note(oversize(read.line, len(content), tokens, limits)):
             return
         self._sent += 1
-        await self.cutter.add(Member(k=key, p=read.position), content, tokens)
+        await self.cutter.add(Member(k=key, p=read.position, t=tokens), content)
 
     def _decide(self, read: Read) -> str:
         key = RequestKey(f"input-{read.position}")
