@@ -38,7 +38,7 @@ class Once:
         A call that is refused leaves nothing behind: the key may be used again. After any other failure nobody
         knows what was written: the next call goes on under the same job id.
         """
-        digest, body_digest = _digest(key.encode()), await asyncio.to_thread(_digest, body)
+        digest, body_digest = hashlib.sha256(key.encode()).hexdigest(), hashlib.sha256(body).hexdigest()
         held = await self._hold(tenant, digest, body_digest, job_id)
         if held.value.answer is not None:
             return held.value.answer
@@ -99,10 +99,6 @@ class Once:
             await self.replies.replace(held, replace(held.value, held_until=self.clock.now()))
         except (Conflict, TryAgainLater) as error:
             log.info("reply.still_held", extra={"why": str(error)})
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 class _Hold:
