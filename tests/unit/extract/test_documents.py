@@ -2,12 +2,12 @@
 
 import pytest
 
+from examples.generator.formats.compound import compound
+from examples.generator.formats.mail import mail
+from examples.generator.formats.office import Cell, docx, odt, package, pptx, xls, xlsx
+from examples.generator.formats.pdf import encrypted_pdf, pdf
 from shared.adapters.extract import media
 from shared.domain.extraction import Extraction, Unreadable, UnreadableReason
-from tests.documents.compound import compound
-from tests.documents.mail import mail
-from tests.documents.office import Cell, docx, odt, package, pptx, xls, xlsx
-from tests.documents.pdf import encrypted_pdf, pdf
 from tests.unit.extract.conftest import Extract
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
