@@ -3,7 +3,7 @@
 from decimal import Decimal
 from pathlib import Path
 
-from local.demo.lane import Finished
+from local.demo.hours_lane import Finished
 from local.demo.samples import Planted, Sample
 from local.demo.views import (
     ChunkView,
