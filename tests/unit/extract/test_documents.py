@@ -170,6 +170,12 @@ async def test_a_mail_in_html_only_is_read_without_its_tags(extract: Extract) ->
     assert text(found).endswith("Subject: Hi\n\nHello Ben\n")
 
 
+async def test_a_mail_in_text_and_html_is_read_once(extract: Extract) -> None:
+    found = await extract(mail(subject="Hi", text="Hello Ben", html="<p>Hello Ben</p>"), "a.eml")
+
+    assert text(found).endswith("Subject: Hi\n\nHello Ben\n")
+
+
 async def test_an_encrypted_mail(extract: Extract) -> None:
     message = (
         b"From: a@b.example\nMIME-Version: 1.0\nContent-Type: multipart/encrypted; boundary=x\n\n--x--\n"
