@@ -13,11 +13,11 @@ from local.demo.tables import COLOURS, counted, money, sum_of, table_of, tokens,
 _PIPELINES = {
     "support/notes": "summarized",
     "support/inbox": "sorted",
-    "support/knowledge": "cut into pieces, with vectors",
+    "support/knowledge": "pieces and vectors",
     "retail/invoices": "data taken out",
-    "retail/leaflets": "translated into two languages",
+    "retail/leaflets": "translated, de and fr",
 }
-_MOST_CHARACTERS = 220
+_MOST_CHARACTERS = 160
 
 
 def minutes_table(answered: Sequence[Answered]) -> Table:
@@ -39,7 +39,7 @@ def broken_table(answered: Sequence[Answered]) -> Table:
     table = table_of("Trouble among the documents")
     table.add_column("Document", ratio=4)
     table.add_column("Planted", ratio=4)
-    table.add_column("Outcome", ratio=3)
+    table.add_column("Outcome", no_wrap=True)
     table.add_column("Attempts", justify="right")
     for each in answered:
         if each.document.planted is not None:
@@ -64,7 +64,7 @@ def readings_table(answered: Sequence[Answered]) -> Table:
 def _reading(output: object) -> str:
     if isinstance(output, list):
         return f"{len(output)} pieces, each with its vector of {len(output[0]['vector']):,} numbers"
-    said = words(output)
+    said = " ".join(words(output).split())
     return said if len(said) <= _MOST_CHARACTERS else f"{said[:_MOST_CHARACTERS]} ..."
 
 
