@@ -33,6 +33,8 @@ from shared.adapters.pricing.windows import GenaiWindows
 from shared.adapters.providers.connection import Connection
 from shared.adapters.providers.model_registry import ModelRegistry
 from shared.adapters.providers.registry import ProviderRegistry
+from shared.domain.catalog import Deployment
+from shared.domain.errors import NotAdmitted
 from shared.domain.waits import Backoff
 from shared.ports.blobs import Blobs
 from shared.ports.catalog import CatalogSource
@@ -57,15 +59,19 @@ from shared.services.check_health import CheckHealth
 from shared.services.clear_chunk import ClearChunk
 from shared.services.collect_chunk import CollectChunk
 from shared.services.documents.claim_document import ClaimDocument
+from shared.services.documents.deliver_documents import DeliverDocuments
 from shared.services.documents.erase_document import EraseDocument
 from shared.services.documents.finish_document import BookDocument, FinishDocument
+from shared.services.documents.gather_documents import GatherDocuments
 from shared.services.documents.grip import TakeDocument
 from shared.services.documents.postpone import Postpone
 from shared.services.documents.process_document import ProcessDocument
 from shared.services.documents.publish_result import PublishResult
 from shared.services.documents.read_documents import ReadDocuments
+from shared.services.documents.rescore_pipeline import RescorePipeline
 from shared.services.documents.retry_document import RetryDocument
 from shared.services.documents.send_claim import SendClaim
+from shared.services.documents.start_document_job import StartDocumentJob
 from shared.services.documents.sweep_drop_zone import SweepDropZone
 from shared.services.documents.sweep_open_documents import SweepOpenDocuments
 from shared.services.documents.take_storage_events import TakeStorageEvents
@@ -158,6 +164,8 @@ class App:
     read_documents: ReadDocuments
     retry_document: RetryDocument
     erase_document: EraseDocument
+    gather_documents: GatherDocuments
+    rescore_pipeline: RescorePipeline
 
 
 def build(parts: Parts) -> App:
@@ -169,7 +177,7 @@ def build(parts: Parts) -> App:
     clear = ClearChunk(chunks=stores.chunks)
     collect = CollectChunk(chunks=stores.chunks, blobs=parts.blobs, clock=parts.clock, notice=notice)
     accept = _accept(parts, stores)
-    documents = DocumentLane(parts, stores, announce, notice)
+    documents = DocumentLane(parts, stores, announce, notice, accept)
     return App(
         clock=parts.clock,
         catalog=parts.catalog,
@@ -206,6 +214,7 @@ def build(parts: Parts) -> App:
             announce=announce,
             notice=notice,
             clear=clear,
+            deliver=documents.deliver,
             policy=parts.policy,
         ),
         sweep=Sweep(
@@ -233,6 +242,8 @@ def build(parts: Parts) -> App:
         claim_document=documents.claim,
         process_document=documents.process,
         take_storage_events=TakeStorageEvents(claim=documents.claim, notice=notice, clock=parts.clock),
+        gather_documents=documents.gather,
+        rescore_pipeline=documents.rescore,
         read_documents=ReadDocuments(documents=stores.documents),
         retry_document=RetryDocument(
             documents=stores.documents,
@@ -269,7 +280,9 @@ class _Stores:
 class DocumentLane:
     """The use cases of dropped documents."""
 
-    def __init__(self, parts: Parts, stores: _Stores, announce: Announce, notice: Notice) -> None:
+    def __init__(
+        self, parts: Parts, stores: _Stores, announce: Announce, notice: Notice, accept: AcceptJob
+    ) -> None:
         book = BookDocument(ledger=stores.ledger, catalog=parts.catalog, prices=parts.prices)
         self.finish = FinishDocument(
             documents=stores.documents,
@@ -310,11 +323,35 @@ class DocumentLane:
             clock=parts.clock,
             policy=parts.policy,
             take=TakeDocument(documents=stores.documents, clock=parts.clock, policy=parts.policy),
-            run_task=_run_task(parts),
+            run_task=_run_task(parts, notice),
             finish=self.finish,
             book=book,
             postpone=self.postpone,
             notice=notice,
+        )
+        start = StartDocumentJob(
+            blobs=parts.blobs,
+            providers=parts.providers,
+            schemas=parts.schemas,
+            accept=accept,
+            clock=parts.clock,
+            policy=parts.policy,
+        )
+        self.gather = GatherDocuments(
+            documents=stores.documents,
+            gathering=stores.gathering,
+            cursors=stores.cursors,
+            jobs=stores.jobs,
+            blobs=parts.blobs,
+            catalog=parts.catalog,
+            start=start,
+            clock=parts.clock,
+        )
+        self.rescore = RescorePipeline(
+            jobs=stores.jobs, blobs=parts.blobs, catalog=parts.catalog, start=start
+        )
+        self.deliver = DeliverDocuments(
+            documents=stores.documents, blobs=parts.blobs, clock=parts.clock, finish=self.finish
         )
         self.sweep_open = SweepOpenDocuments(
             documents=stores.documents,
@@ -339,11 +376,14 @@ class DocumentLane:
         )
 
 
-def _run_task(parts: Parts) -> RunTask:
+def _run_task(parts: Parts, notice: Notice) -> RunTask:
+    async def alarm(deployment: Deployment, why: NotAdmitted) -> None:
+        await notice.not_admitted(deployment.name, why, parts.clock.now())
+
     pace = Pace(clock=parts.clock, sleep=parts.sleep, instances=parts.policy.max_instances)
     return RunTask(
         catalog=parts.catalog,
-        ways=Ways(models=parts.models, prices=parts.prices, tokens=parts.tokens, pace=pace),
+        ways=Ways(models=parts.models, prices=parts.prices, tokens=parts.tokens, pace=pace, alarm=alarm),
         schemas=parts.schemas,
         splitter=parts.splitter,
         windows=parts.windows,

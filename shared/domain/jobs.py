@@ -77,6 +77,7 @@ class SourceKind(StrEnum):
     REQUESTS = "requests"
     INPUTS = "inputs"
     UPLOAD = "upload"
+    DOCUMENTS = "documents"  # of the drop zone; only we write such an input
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

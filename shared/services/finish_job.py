@@ -22,6 +22,7 @@ from shared.ports.providers import Providers
 from shared.services.amend_job import amend_job
 from shared.services.announce import Announce, Notice
 from shared.services.clear_chunk import ClearChunk
+from shared.services.documents.deliver_documents import DeliverDocuments
 from shared.services.heart import Heart
 from shared.services.merge_results import Unbalanced, merge_results
 from shared.services.planning.plan_round import INVALID_INPUT
@@ -49,6 +50,7 @@ class FinishJob:
     announce: Announce
     notice: Notice
     clear: ClearChunk
+    deliver: DeliverDocuments
     policy: Policy
 
     async def __call__(self, tenant: TenantId, job_id: JobId, run: int) -> timedelta | None:
@@ -83,6 +85,7 @@ class FinishJob:
         if not job.is_finished:
             job = await self._close(job, chunks)
         await self.announce(finished_event(job))
+        await self.deliver(job)
         for chunk in chunks:
             if chunk.state is ChunkState.SETTLED:
                 await self._clear(job, chunk)

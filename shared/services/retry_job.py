@@ -38,7 +38,7 @@ class RetryJob:
     ) -> Job:
         """The new job. Raise `NotFound`, `Clash` while the old one runs, `Unusable` if nothing is left."""
         if (existing := await self.jobs.find(tenant, new_id)) is not None:
-            return existing.value
+            return await self.accept.start(existing.value, orchestrations)
         old = (await self.jobs.load(tenant, job_id)).value
         _check_may_retry(old)
         new = self._job(old, new_id)
@@ -114,7 +114,7 @@ def _check_may_retry(old: Job) -> None:
 
 def _kind(old: Job) -> SourceKind:
     """What is copied out of an upload is a list of requests of our own."""
-    return SourceKind.INPUTS if old.source.kind is SourceKind.INPUTS else SourceKind.REQUESTS
+    return SourceKind.REQUESTS if old.source.kind is SourceKind.UPLOAD else old.source.kind
 
 
 def _limits(params: Mapping[str, object]) -> bool:

@@ -161,8 +161,8 @@ class Gathering:
         async for entity in self._tables.scan(GATHERED, _gathering(tenant, pipeline)):
             yield DocumentId(entity.row)
 
-    async def remove(self, document: Document) -> None:
-        await self._tables.delete(GATHERED, _gathering(document.tenant, document.pipeline), document.id)
+    async def remove(self, tenant: TenantId, pipeline: str, document: DocumentId) -> None:
+        await self._tables.delete(GATHERED, _gathering(tenant, pipeline), document)
 
 
 def _gathering(tenant: TenantId, pipeline: str) -> str:

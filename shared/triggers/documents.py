@@ -1,9 +1,10 @@
-"""The minutes lane: a blob is dropped, a claim check is delivered, a storage event comes by queue."""
+"""Dropped documents: a blob appears, a claim check is delivered, an event comes by queue, a cron fires."""
 
 import azure.durable_functions as df
 import azure.functions as func
 import azurefunctions.extensions.bindings.blob as blob
 
+from shared.adapters.azure.orchestrations import DurableOrchestrations
 from shared.bootstrap import DOCUMENTS_QUEUE, STORAGE_EVENTS_QUEUE, application
 from shared.wire.paths import DOCUMENTS
 
@@ -33,3 +34,9 @@ async def process_document(message: func.ServiceBusMessage) -> None:
 )
 async def storage_event(message: func.ServiceBusMessage) -> None:
     await application().take_storage_events(message.get_body())
+
+
+@blueprint.timer_trigger(arg_name="timer", schedule="%POSTERN_GATHER_SCHEDULE%")
+@blueprint.durable_client_input(client_name="client")
+async def gather_documents(timer: func.TimerRequest, client: df.DurableFunctionsClient) -> None:
+    await application().gather_documents(DurableOrchestrations(client))

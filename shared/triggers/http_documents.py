@@ -6,12 +6,15 @@ import azure.durable_functions as df
 import azure.functions as func
 from azurefunctions.extensions.http.fastapi import Request, Response
 
+from shared.adapters.azure.orchestrations import DurableOrchestrations
 from shared.domain.documents import Document, DocumentStatus
-from shared.domain.ids import TenantId
+from shared.domain.ids import JobId, TenantId
+from shared.domain.jobs import Job
 from shared.services.documents.read_documents import DocumentFilter
 from shared.stores.stored import Stored
 from shared.triggers.edge import Call, answer, json_response, whole_body
-from shared.wire.bodies import read_retry
+from shared.triggers.http_jobs import accepted
+from shared.wire.bodies import read_rescore, read_retry
 from shared.wire.cursors import read_cursor, write_cursor
 from shared.wire.document_views import document_json
 from shared.wire.problems import invalid
@@ -53,6 +56,25 @@ async def erase_document(req: Request) -> Response:
         return Response(status_code=204)
 
     return await answer(req, erase)
+
+
+@blueprint.route(route="v1/pipelines/{name}/rescore", methods=["POST"])
+@blueprint.durable_client_input(client_name="client")
+async def rescore_pipeline(req: Request, client: df.DurableFunctionsClient) -> Response:
+    async def rescore(call: Call) -> Response:
+        async with whole_body(call.request, limit=1024 * 1024, instead="a prompt is shorter") as content:
+            return await _rescore(call, content, DurableOrchestrations(client))
+
+    return await answer(req, rescore)
+
+
+async def _rescore(call: Call, content: bytes, orchestrations: DurableOrchestrations) -> Response:
+    body, name = read_rescore(content), call.path("name")
+
+    async def accept(new_id: JobId) -> Job:
+        return await call.app.rescore_pipeline(call.tenant, name, body, new_id, orchestrations)
+
+    return await accepted(call, name.encode() + b"\n" + content, accept)
 
 
 async def _owners(call: Call) -> Sequence[TenantId | None]:

@@ -131,7 +131,7 @@ async def _submit(call: Call, content: bytes, orchestrations: DurableOrchestrati
     async def accept(new_id: JobId) -> Job:
         return await call.app.accept_job(call.tenant, body, len(content), new_id, orchestrations)
 
-    return await _accepted(call, content, accept)
+    return await accepted(call, content, accept)
 
 
 async def _retry(call: Call, content: bytes, orchestrations: DurableOrchestrations) -> Response:
@@ -141,10 +141,10 @@ async def _retry(call: Call, content: bytes, orchestrations: DurableOrchestratio
     async def accept(new_id: JobId) -> Job:
         return await call.app.retry_job(owner, old, body, new_id, orchestrations)
 
-    return await _accepted(call, old.encode() + b"\n" + content, accept)
+    return await accepted(call, old.encode() + b"\n" + content, accept)
 
 
-async def _accepted(call: Call, content: bytes, accept: Callable[[JobId], Awaitable[Job]]) -> Response:
+async def accepted(call: Call, content: bytes, accept: Callable[[JobId], Awaitable[Job]]) -> Response:
     """202 and the job; under an Idempotency-Key the same answer every time."""
     new_id = job_id(int(call.app.clock.now().timestamp() * 1000), uuid.uuid4().hex[:16])
 

@@ -1,10 +1,13 @@
 """Cron expressions as Azure's timers write them: second, minute, hour, day, month, day of the week; UTC."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+# The 29th of February that is a certain day of the week comes every 28 years, and rarer across a century.
+_LONGEST_GAP_DAYS: Final = 41 * 366
 _DAYS_OF_MONTH: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -40,6 +43,38 @@ def normal_cron(expression: str) -> str:
     if min(days) > max(_DAYS_OF_MONTH[month - 1] for month in months):
         raise ValueError("never fires: no such day in these months")
     return " ".join(parts)
+
+
+def last_due(expression: str, now: datetime) -> datetime:
+    """The last instant, `now` included, at which a normal expression has fired. Look back a leap cycle."""
+    second, minute, hour, day, month, weekday = (
+        _values(field, part) for field, part in zip(_FIELDS, expression.split(), strict=True)
+    )
+    at = now.astimezone(UTC).replace(microsecond=0)
+    date = at.replace(hour=0, minute=0, second=0)
+    for _ in range(_LONGEST_GAP_DAYS):
+        # Azure's timers fire where day and day of the week both fit; Sunday is 0.
+        if date.month in month and date.day in day and date.isoweekday() % 7 in weekday:
+            latest = at if date.date() == at.date() else date + timedelta(hours=23, minutes=59, seconds=59)
+            found = _last_of_day(latest, hour, minute, second)
+            if found is not None:
+                return found
+        date -= timedelta(days=1)
+    raise ValueError(f"{expression!r} has not fired for {_LONGEST_GAP_DAYS} days")
+
+
+def _last_of_day(
+    latest: datetime, hours: frozenset[int], minutes: frozenset[int], seconds: frozenset[int]
+) -> datetime | None:
+    """The last instant of that day up to `latest` whose time fits."""
+    for hour in sorted((h for h in hours if h <= latest.hour), reverse=True):
+        last_minute = latest.minute if hour == latest.hour else 59
+        for minute in sorted((m for m in minutes if m <= last_minute), reverse=True):
+            here = (hour, minute) == (latest.hour, latest.minute)
+            fitting = [s for s in seconds if not here or s <= latest.second]
+            if fitting:
+                return latest.replace(hour=hour, minute=minute, second=max(fitting))
+    return None
 
 
 def _values(field: _Field, text: str) -> frozenset[int]:

@@ -8,7 +8,7 @@ from shared.domain.answers import Answer
 from shared.domain.documents import Document
 from shared.domain.usage import Spend, Usage
 from shared.wire import paths as places
-from shared.wire.figures import CURRENCY, amounts, cost_json, rfc3339, usage_json
+from shared.wire.figures import CURRENCY, amounts, rfc3339, usage_json
 
 
 def result_bytes(document: Document, answer: Answer) -> bytes:
@@ -30,7 +30,7 @@ def result_bytes(document: Document, answer: Answer) -> bytes:
             "output": None if answer.output is None else msgspec.Raw(answer.output),
             "parts": answer.parts,
             "usage": _usage(answer.usage),
-            "cost": {"amount": _amount(answer.spend), "currency": CURRENCY},
+            "cost": _cost(answer.spend),
             "provider": answer.provider,
             "model": answer.model,
             "attempts": answer.tries,
@@ -65,7 +65,6 @@ def document_event_data(document: Document) -> Mapping[str, object]:
 
 
 def _facts(document: Document) -> dict[str, object]:
-    spent = cost_json(document.spend) if document.spend is not None else None
     return {
         "id": document.id,
         "tenant": document.tenant,
@@ -80,7 +79,7 @@ def _facts(document: Document) -> dict[str, object]:
         "job_id": document.job_id,
         "attempts": document.attempts,
         "usage": _usage(document.usage) if document.is_finished else None,
-        "cost": spent if document.is_finished else None,
+        "cost": _cost(document.spend) if document.is_finished else None,
         "provider": document.provider,
         "model": document.model,
         "result": places.result(document.path) if document.is_finished else None,
@@ -92,5 +91,5 @@ def _usage(usage: Usage | None) -> dict[str, int] | None:
     return None if usage is None else usage_json(usage)
 
 
-def _amount(spend: Spend | None) -> str | None:
-    return None if spend is None else amounts(spend)[0]
+def _cost(spend: Spend | None) -> dict[str, str | None]:
+    return {"amount": None if spend is None else amounts(spend)[0], "currency": CURRENCY}

@@ -68,6 +68,10 @@ class JobPaths:
         """One line an input that got its outcome without being sent, ascending by position."""
         return f"{self.folder}plan/{run}.decided.jsonl"
 
+    def facts(self, run: int) -> str:
+        """One line a document of the drop zone, in order: what was found out when its text was read."""
+        return f"{self.folder}plan/{run}.facts.jsonl"
+
     def round(self, number: int, run: int) -> str:
         """The chunks of a round, as its planner cut them."""
         return f"{self.folder}plan/{run}.round-{number}.json"

@@ -10,6 +10,20 @@ class TemplateText(msgspec.Struct, frozen=True, kw_only=True):
     system: str | None = None
 
 
+class DocumentsSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked about every document, as the pipeline said when the job was made.
+
+    `schema` is the pipeline's. `deliver`: each answer is also the end of its document's record.
+    """
+
+    pipeline: str
+    task: str
+    prompt: str | None = None
+    schema: Any = None
+    languages: tuple[str, ...] = ()
+    deliver: bool = False
+
+
 class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     """`params` as they were given for the whole job; `output_schema` is a JSON Schema."""
 
@@ -18,6 +32,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     params: dict[str, Any] = {}
     output_schema: Any = None
     endpoint: str | None = None
+    documents: DocumentsSpec | None = None
 
 
 def write_spec(spec: JobSpec) -> bytes:

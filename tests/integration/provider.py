@@ -55,10 +55,16 @@ class Provider:
     def journal(self, **query: str) -> list[Json]:
         return list(_ok(self.control.get("/journal", params=query)).json())
 
-    def created(self, key: str | None = None) -> list[Json]:
-        """Batches that came into being, whether or not the caller heard of it; those of one key, or all."""
-        made = [entry for entry in self.journal(operation="create") if entry["batch_id"] is not None]
-        return [entry for entry in made if key is None or entry["key"] == key]
+    def created(self) -> list[Json]:
+        """Batches that came into being, whether or not the caller heard of it."""
+        return [entry for entry in self.journal(operation="create") if entry["batch_id"] is not None]
+
+    def made_for(self, job: Json) -> list[str]:
+        """Every batch that came into being for the job, known to it or not."""
+        known = {chunk["batch_id"] for chunk in job["chunks"]}
+        created = self.created()
+        keys = {entry["key"] for entry in created if entry["batch_id"] in known}
+        return [entry["batch_id"] for entry in created if entry["key"] in keys]
 
     def events(self, subject: str) -> list[Json]:
         return [

@@ -49,16 +49,22 @@ def test_odd_ids(support: Caller, method: str, route: str) -> None:
         assert response.status_code >= 400 or route == "/v1/{}", f"{text!r}: {response.text[:200]}"
 
 
-@pytest.mark.parametrize("path", ["/v1/jobs", "/v1/usage", "/v1/findings", "/v1/aliases"])
+QUERIES = {
+    "/v1/jobs": ("status", "alias", "project", "limit", "after", "tenant"),
+    "/v1/usage": ("by", "window", "from", "to", "format", "tenant"),
+    "/v1/findings": ("limit", "after"),
+    "/v1/aliases": ("limit",),
+}
+
+
 @pytest.mark.parametrize(
-    "name",
-    ["status", "alias", "project", "limit", "after", "by", "window", "from", "to", "format", "tenant"],
+    ("path", "name"), [(path, name) for path, names in QUERIES.items() for name in names]
 )
-def test_odd_query_values(support: Caller, operators: Caller, path: str, name: str) -> None:
+def test_odd_query_values(operators: Caller, path: str, name: str) -> None:
+    short = "&limit=1" if path == "/v1/jobs" and name != "limit" else ""
     for text in ODD_TEXTS:
-        for caller in (support, operators):
-            is_answered(caller.http.get(f"{path}?{name}={quote(text, safe='')}"))
-    is_answered(support.http.get(f"{path}?{name}=%ff%fe&{name}=x&{name}"))
+        is_answered(operators.http.get(f"{path}?{name}={quote(text, safe='')}{short}"))
+    is_answered(operators.http.get(f"{path}?{name}=%ff%fe&{name}=x&{name}{short}"))
 
 
 @pytest.mark.parametrize(
@@ -174,7 +180,7 @@ def mutations(count: int) -> Iterator[bytes]:
 
 
 def test_damaged_bodies(support: Caller) -> None:
-    for body in mutations(150):
+    for body in mutations(100):
         response = support.http.post("/v1/jobs", content=body)
         assert response.status_code < 500, (body, response.text)
         if response.status_code >= 400:

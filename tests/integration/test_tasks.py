@@ -16,7 +16,7 @@ from shared.adapters.pricing.windows import GenaiWindows
 from shared.adapters.providers.connection import Connection
 from shared.adapters.providers.model_registry import ModelRegistry
 from shared.domain.catalog import Alias, Catalog, Deployment
-from shared.domain.errors import Deferred
+from shared.domain.errors import Deferred, NotAdmitted
 from shared.domain.ids import AliasName, DeploymentName
 from shared.domain.outcomes import Outcome
 from shared.services.pace.pace import Pace
@@ -76,10 +76,14 @@ def catalog_of(simulator: Simulator) -> Catalog:
 async def run_task(simulator: Simulator) -> AsyncIterator[RunTask]:
     clock, tokens = SystemClock(), ToktokTokens()
     registry = ModelRegistry(Connection(clock=clock, key=lambda name: "secret"))
+
+    async def alarm(deployment: Deployment, why: NotAdmitted) -> None:
+        raise AssertionError(f"{deployment.name}: {why}")
+
     pace = Pace(clock=clock, sleep=asyncio.sleep)
     yield RunTask(
         catalog=FixedCatalog(catalog_of(simulator)),
-        ways=Ways(models=registry, prices=GenaiPrices(), tokens=tokens, pace=pace),
+        ways=Ways(models=registry, prices=GenaiPrices(), tokens=tokens, pace=pace, alarm=alarm),
         schemas=JsonschemaRsSchemas(),
         splitter=SemanticSplitter(tokens),
         windows=GenaiWindows(),

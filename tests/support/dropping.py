@@ -13,11 +13,12 @@ from shared.bootstrap import App
 from shared.domain.catalog import Alias, Catalog, Deployment, Lane, Pipeline, Tenant
 from shared.domain.documents import Document
 from shared.domain.ids import AliasName, DeploymentName, TenantId
+from shared.domain.planning import Limits
 from shared.services.documents.claim_document import Claimed
 from shared.services.policy import Policy
 from shared.stores.documents import Documents
 from tests.support.streams import stream, whole
-from tests.support.world import World, a_catalog
+from tests.support.world import ROOMY, World, a_catalog
 
 STRICT = Tenant(id=TenantId("strict"), required_tags=("project",))
 MINI = Deployment(name=DeploymentName("mini"), provider="azure_openai", model="gpt-5-mini", deployment="mini")
@@ -50,8 +51,8 @@ def a_catalog_with_pipelines() -> Catalog:
 class DocumentWorld(World):
     """`drop` puts a file into the container, `claim` is its event, `deliver` lets the queue run dry."""
 
-    def __init__(self, *, policy: Policy | None = None) -> None:
-        super().__init__(policy=policy)
+    def __init__(self, *, limits: Limits = ROOMY, policy: Policy | None = None) -> None:
+        super().__init__(limits=limits, policy=policy)
         self.catalog.catalog = a_catalog_with_pipelines()
         self.documents = Documents(self.tables)
 

@@ -71,7 +71,7 @@ class FinishDocument:
 
     async def tidy(self, finished: Document) -> None:
         """What only an unfinished document needs."""
-        if finished.attempts:
+        if finished.attempts and finished.job_id is None:
             await self.blobs.delete(places.answer(finished.tenant, finished.id, finished.retries))
         await self.open.remove(finished.id)
 

@@ -7,6 +7,7 @@ from shared.domain.answers import Answer
 from shared.domain.documents import Document, PathVersions
 from shared.domain.errors import Conflict
 from shared.ports.blobs import Blobs
+from shared.services.extraction import GONE
 from shared.services.streams import one_piece
 from shared.stores.documents import Paths
 from shared.stores.stored import Stored
@@ -39,8 +40,11 @@ class PublishResult:
         # whoever wrote before it has said so in the row.
         there = await self.blobs.head(target)
         row = await self.paths.find(document.path)
-        if row is not None and not await self._stand(row, document):
-            return False
+        if row is not None:
+            if answer.reason == GONE and row.value.newest > document.version:
+                return False  # the place is for what became of the newer one
+            if not await self._stand(row, document):
+                return False
         await self.blobs.write(
             target,
             one_piece(result_bytes(document, answer)),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from shared.domain.errors import Conflict
+from shared.domain.errors import Conflict, GiveUp, NotFound, TryAgainLater
 from shared.domain.ids import JobId, TenantId
 from shared.ports.clock import Clock
 from shared.stores.door import Replies, Reply
@@ -33,7 +33,8 @@ class Once:
         """What `act` answered the first time. `act` gets the job id that the first call was given.
 
         Raise `Clash` while the first call is in flight, and when the key was used with another body.
-        A call that fails leaves nothing behind: the key may be used again.
+        A call that is refused leaves nothing behind: the key may be used again. After any other failure nobody
+        knows what was written: the next call goes on under the same job id.
         """
         digest, body_digest = _digest(key.encode()), await asyncio.to_thread(_digest, body)
         held = await self._hold(tenant, digest, body_digest, job_id)
@@ -41,8 +42,11 @@ class Once:
             return held.value.answer
         try:
             answer = await act(held.value.job_id)
-        except Exception:
+        except (GiveUp, NotFound, Conflict):
             await self._forget(held)
+            raise
+        except Exception:
+            await self._let_go(held)
             raise
         await self.replies.replace(held, replace(held.value, answer=answer))
         return answer
@@ -81,6 +85,13 @@ class Once:
             await self.replies.forget(held)
         except Conflict:
             log.info("reply.taken_over")
+
+    async def _let_go(self, held: Stored[Reply]) -> None:
+        """The key stays with its job id; whoever comes next need not wait until we would have been done."""
+        try:
+            await self.replies.replace(held, replace(held.value, held_until=self.clock.now()))
+        except (Conflict, TryAgainLater) as error:
+            log.info("reply.still_held", extra={"why": str(error)})
 
 
 def _digest(content: bytes) -> str:

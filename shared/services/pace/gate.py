@@ -1,6 +1,7 @@
 """The way to one deployment: how many calls at once, how many tokens a minute, and when not at all."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -14,6 +15,8 @@ from shared.domain.rows import Row, RowKind
 from shared.ports.clock import Clock, Sleep
 from shared.services.pace.allowance import Allowance, Grant
 from shared.services.pace.waiting import stirred
+
+log = logging.getLogger(__name__)
 
 INFRASTRUCTURE: Final = "infrastructure"
 
@@ -39,13 +42,17 @@ class _Waiter:
 class Gate:
     """One a deployment and process. Fair by tokens: whoever has used least of late, for its weight, goes next."""
 
-    def __init__(self, *, per_minute: int | None, clock: Clock, sleep: Sleep, pacing: Pacing) -> None:
+    def __init__(
+        self, *, name: str, per_minute: int | None, clock: Clock, sleep: Sleep, pacing: Pacing
+    ) -> None:
+        self._name = name
         self._clock = clock
         self._sleep = sleep
         self._pacing = pacing
         self._allowance = Allowance(per_minute, now=clock.now())
         self._concurrency = Concurrency.below(places(per_minute))
         self._breaker = Breaker(most=pacing.faults, shut=pacing.shut)
+        self._trouble = ""
         self._paused_until: datetime | None = None
         self._waiting: list[_Waiter] = []
         self._in_flight = 0
@@ -170,7 +177,7 @@ class Gate:
 
     def _note(self, row: Row) -> None:
         if row.kind is RowKind.UNREADABLE or (row.status or 0) >= 500:
-            self._fault(lasting=False)
+            self._fault(row.message or f"an answer of status {row.status}", lasting=False)
             return
         self._breaker = self._breaker.after_answer()
         self._concurrency = self._concurrency.after_answer(self._in_flight)
@@ -181,12 +188,19 @@ class Gate:
             self._concurrency = self._concurrency.after_refusal(now)
             until = now + fault.retry_after
             self._paused_until = max(self._paused_until or until, until)
+            log.warning(
+                "deployment.limited",
+                extra={"deployment": self._name, "until": self._paused_until, "calls_at_once": self.allowed},
+            )
         else:
-            self._fault(lasting=isinstance(fault, NotAdmitted))
+            self._fault(str(fault), lasting=isinstance(fault, NotAdmitted))
 
-    def _fault(self, *, lasting: bool) -> None:
-        self._breaker = self._breaker.after_fault(self._clock.now(), lasting=lasting)
-        if self.is_shut:
+    def _fault(self, trouble: str, *, lasting: bool) -> None:
+        before, self._trouble = self._breaker, trouble
+        self._breaker = before.after_fault(self._clock.now(), lasting=lasting)
+        if self.is_shut and self._breaker != before:
+            until = self._breaker.open_until
+            log.warning("deployment.shut", extra={"deployment": self._name, "until": until, "why": trouble})
             turned_away, self._waiting = self._waiting, []
             for waiter in turned_away:
                 waiter.is_turned_away = True
@@ -195,7 +209,7 @@ class Gate:
     def _shut(self) -> Shut:
         until = self._breaker.open_until or self._clock.now()
         return Shut(
-            "the deployment keeps failing and is left alone for a while",
+            f"deployment {self._name!r} fails and is left alone for a while: {self._trouble}",
             retry_after=self._spread(until - self._clock.now()),
             fault=INFRASTRUCTURE,
         )
@@ -204,7 +218,8 @@ class Gate:
         paused = self._paused_until - now if self._paused_until is not None else timedelta(0)
         wait = max(paused, self._allowance.free_in(waiter.tokens, now), self._pacing.short_wait / 2)
         return Deferred(
-            "the deployment has no room for another call at present", retry_after=self._spread(wait)
+            f"deployment {self._name!r} has no room for another call at present",
+            retry_after=self._spread(wait),
         )
 
     def _spread(self, wait: timedelta) -> timedelta:

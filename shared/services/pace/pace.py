@@ -45,7 +45,11 @@ class Pace:
 
     def _make(self, deployment: Deployment) -> DeploymentPace:
         gate = Gate(
-            per_minute=self.share(deployment), clock=self._clock, sleep=self.sleep, pacing=self.pacing
+            name=deployment.name,
+            per_minute=self.share(deployment),
+            clock=self._clock,
+            sleep=self.sleep,
+            pacing=self.pacing,
         )
         slots = Slots(
             size=lambda: gate.allowed + max(gate.allowed // 4, 1),

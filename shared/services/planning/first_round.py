@@ -2,8 +2,11 @@
 
 import asyncio
 import logging
+from array import array
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -20,7 +23,9 @@ from shared.ports.extractor import Extractor
 from shared.ports.providers import BatchProvider
 from shared.ports.tokens import Tokens
 from shared.services.job_spec import load_spec
+from shared.services.planning.by_key import ByKey
 from shared.services.planning.cutter import Cutter
+from shared.services.planning.dropped import DroppedReading
 from shared.services.planning.earlier import Answered, Earlier
 from shared.services.planning.reading import Oversizes, Read, Reading, check_endpoint, expected_for, oversize
 from shared.services.planning.texts import Texts
@@ -28,11 +33,14 @@ from shared.services.spool import Spool
 from shared.services.streams import Outlet, Pause, ahead, own_lines
 from shared.wire import results
 from shared.wire.door import canonical
+from shared.wire.dropped import FactsLine
+from shared.wire.dropped import line as facts_line
 from shared.wire.jsonl import split
 from shared.wire.members import ChunkSeed, IndexLine, Member, Repeat, line
 from shared.wire.paths import JobPaths
 from shared.wire.problems import Refused
 from shared.wire.prompts import prompt_text
+from shared.wire.spec import JobSpec
 
 log = logging.getLogger(__name__)
 
@@ -70,45 +78,71 @@ class PlanFirstRound:
         self, job: Job, run: int, alias: Alias, provider: BatchProvider
     ) -> Planned | Claimed | Unrunnable:
         """Nothing is sent anywhere, and nobody reads the files before the plan is committed."""
-        spec = await load_spec(self.blobs, job)
         try:
             answered = await self.earlier.answers(job)
         except Refused as refusal:
             return Unrunnable(refusal=refusal, inputs=0)
+        limits = provider.traits.limits
+        cutter = Cutter(
+            blobs=self.blobs, paths=JobPaths(job.tenant, job.id), run=run, limits=limits, next_n=0
+        )
+        async with cutter:
+            with Spool() as spool:
+                sorting = _Sorting(job=job, answered=answered, cutter=cutter, spool=spool, provider=provider)
+                found = await self._sort(job, run, alias, sorting)
+            if not isinstance(found, Endpoint):
+                return found
+            seeds = await cutter.close(counted=limits.tokens is not None)
+        return Planned(plan=sorting.plan(run, len(seeds)), seeds=seeds, endpoint=found)
+
+    async def _sort(
+        self, job: Job, run: int, alias: Alias, sorting: "_Sorting"
+    ) -> Endpoint | Claimed | Unrunnable:
+        """Every input to its place, and all files but the chunks'; the endpoint they ask for."""
+        paths, traits = JobPaths(job.tenant, job.id), sorting.provider.traits
+        spec = await load_spec(self.blobs, job)
+        reading = await self._reading(job, alias, spec, sorting.provider)
+        try:
+            await self._read_all(job, run, reading, sorting)
+            reading.close()
+            sorting.oversizes.close()
+            check_endpoint(reading.endpoint, traits, job.deployment)
+        except Refused as refusal:
+            return Unrunnable(refusal=refusal, inputs=reading.count)
+        if (other := await self._claimed(job, sorting)) is not None:
+            return Claimed(by=other)
+        await self._answer_reused(sorting)
+        await self._write_decided(paths, run, sorting)
+        await self._write_repeats(paths, run, sorting)
+        return reading.endpoint
+
+    async def _claimed(self, job: Job, sorting: "_Sorting") -> Job | None:
+        """An unfinished job that buys some of the same. Who buys nothing any more waits for nobody."""
+        if job.is_cancelling:
+            return None
+        for other in sorting.answered.unfinished:
+            if await self.earlier.claims_any(other, sorting.places):
+                return other
+        return None
+
+    async def _reading(
+        self, job: Job, alias: Alias, spec: JobSpec, provider: BatchProvider
+    ) -> Reading | DroppedReading:
+        if job.source.kind is SourceKind.DOCUMENTS:
+            return DroppedReading(job, alias, spec, self.blobs, self.extractor)
         texts = Texts(
             blobs=self.blobs, extractor=self.extractor, tenant=job.tenant, etags=await self._etags(job)
         )
-        expected = expected_for(job, alias, spec, provider.traits)
-        reading = Reading(job.source.kind, expected, spec, texts)
-        paths = JobPaths(job.tenant, job.id)
-        cutter = Cutter(blobs=self.blobs, paths=paths, run=run, limits=provider.traits.limits, next_n=0)
-        with Spool() as spool:
-            sorting = _Sorting(job=job, answered=answered, cutter=cutter, spool=spool, provider=provider)
-            try:
-                await self._read_all(job, run, reading, sorting)
-                reading.close()
-                sorting.oversizes.close()
-                check_endpoint(reading.endpoint, provider.traits, job.deployment)
-            except Refused as refusal:
-                await cutter.drop(refusal)
-                return Unrunnable(refusal=refusal, inputs=reading.count)
-            except BaseException as error:
-                await cutter.drop(error)
-                raise
-            for other in answered.unfinished:
-                if await self.earlier.claims_any(other, sorting.places):
-                    await cutter.drop(TryAgainLater("claimed"))
-                    return Claimed(by=other)
-            await self._answer_reused(answered, sorting)
-            await self._write_decided(paths, run, sorting)
-        await self._write_repeats(paths, run, sorting)
-        seeds = await cutter.close(counted=provider.traits.limits.tokens is not None)
-        return Planned(plan=sorting.plan(run, len(seeds)), seeds=seeds, endpoint=reading.endpoint)
+        return Reading(job.source.kind, expected_for(job, alias, spec, provider.traits), spec, texts)
 
-    async def _read_all(self, job: Job, run: int, reading: Reading, sorting: "_Sorting") -> None:
+    async def _read_all(
+        self, job: Job, run: int, reading: Reading | DroppedReading, sorting: "_Sorting"
+    ) -> None:
         paths, limits = JobPaths(job.tenant, job.id), sorting.provider.traits.limits
         pieces, pause = ahead(self.blobs.read(job.source.path)), Pause()
-        async with Outlet(self.blobs, paths.index(run)) as index:
+        dropped = job.source.kind is SourceKind.DOCUMENTS
+        noting = Outlet(self.blobs, paths.facts(run)) if dropped else nullcontext()
+        async with Outlet(self.blobs, paths.index(run)) as index, noting as facts:
             async for lines in split(pieces, max_line_bytes=limits.line_bytes):
                 async for handful in reading.read(lines):
                     sorting.set_endpoint(reading.endpoint)
@@ -116,6 +150,8 @@ class PlanFirstRound:
                     for read, tokens in zip(handful, counts, strict=True):
                         key = await sorting.sort(read, tokens, sound=reading.is_sound)
                         await index.write(line(IndexLine(id=read.custom_id, k=key)))
+                        if facts is not None:
+                            await facts.write(facts_line(read.facts or FactsLine()))
                         await pause()
 
     async def _count(self, job: Job, handful: list[Read], limits: Limits) -> list[int | None]:
@@ -139,38 +175,41 @@ class PlanFirstRound:
             pass
         return etags
 
-    async def _answer_reused(self, answered: Answered, sorting: "_Sorting") -> None:
-        for place, before in enumerate(answered.jobs):
-            wanted = {key for key, by in sorting.reused.items() if by == place}
-            if not wanted:
+    async def _answer_reused(self, sorting: "_Sorting") -> None:
+        for place, before in enumerate(sorting.answered.jobs):
+            left = sorting.reused[place]
+            if not left:
                 continue
-            async for key, settled in self.earlier.lines(before, wanted):
-                if key in wanted:
-                    wanted.remove(key)
-                    sorting.reuse(key, settled)
-            if wanted:
+            async for key, settled in self.earlier.lines(before):
+                left -= sorting.reuse(key, settled, place)
+            if left:
                 # Erased between our two looks. The next look will not find that job at all.
                 raise TryAgainLater(f"job {before.id} was erased while its answers were being reused")
 
     async def _write_decided(self, paths: JobPaths, run: int, sorting: "_Sorting") -> None:
+        pause = Pause()
         async with Outlet(self.blobs, paths.decided(run)) as outlet:
-            for position, place in sorted(sorting.decided):
-                settled = results.at_position(sorting.spool.get(place), position)
-                await outlet.write(settled + b"\n")
+            for position, place in enumerate(sorting.decided):
+                if place:
+                    settled = results.at_position(sorting.spool.get(place - 1), position)
+                    await outlet.write(settled + b"\n")
+                await pause()
 
     async def _write_repeats(self, paths: JobPaths, run: int, sorting: "_Sorting") -> None:
         if not sorting.repeats:
             return
         async with Outlet(self.blobs, paths.repeats(run)) as outlet:
             for first, others in sorted(sorting.repeats.items()):
-                await outlet.write(line(Repeat(first, others)))
+                await outlet.write(line(Repeat(first, list(others))))
 
 
 @dataclass(slots=True)
 class _Sorting:
     """Decides for each input: sent, a repeat of one that is sent, answered before, or decided already.
 
-    `places` maps every key to the first position that asks for it.
+    `places` maps every key to the first position that asks for it, `reused` counts the keys that an earlier
+    job has answered, by the job's place. `decided` holds by position one more than the place in the spool,
+    0 for an input that is sent.
     """
 
     job: Job
@@ -178,10 +217,10 @@ class _Sorting:
     cutter: Cutter
     spool: Spool
     provider: BatchProvider
-    places: dict[str, int] = field(default_factory=dict)
-    repeats: dict[int, list[int]] = field(default_factory=dict)
-    reused: dict[str, int] = field(default_factory=dict)
-    decided: list[tuple[int, int]] = field(default_factory=list)
+    places: ByKey = field(default_factory=ByKey)
+    repeats: dict[int, array[int]] = field(default_factory=dict)
+    reused: Counter[int] = field(default_factory=Counter)
+    decided: array[int] = field(default_factory=lambda: array("Q"))
     oversizes: Oversizes = field(default_factory=Oversizes)
     _tally: dict[Verdict, int] = field(default_factory=dict)
     _keys: KeyMaker | None = None
@@ -207,14 +246,25 @@ class _Sorting:
             return self._decide(read)
         body = canonical(read.body)
         key = self._keys.key(body, salt="" if self.job.dedupe else str(read.position))
-        first = self.places.setdefault(key, read.position)
+        if self.job.source.kind is SourceKind.DOCUMENTS and (long := self._too_long(read, key, tokens)):
+            # One long document is no reason to refuse all the others that were gathered with it.
+            return self._decide(replace(read, body=None, decided=long))
+        first = self.places.first(key, read.position)
         if first != read.position:
-            self.repeats.setdefault(first, []).append(read.position)
-        elif (place := self.answered.by_key.get(key)) is not None:
-            self.reused[key] = place
+            self.repeats.setdefault(first, array("L")).append(read.position)
+        elif (place := self.answered.by_key.find(key)) is not None:
+            self.reused[place] += 1
         elif sound:
             await self._send(read, key, tokens)
         return key
+
+    def _too_long(self, read: Read, key: RequestKey, tokens: int | None) -> Judgement | None:
+        content = self.provider.write_line(key, self._endpoint, read.body or {})
+        error = oversize(read.line, len(content), tokens, self.provider.traits.limits)
+        if error is None:
+            return None
+        message = f"the request {error.message}"
+        return Judgement(outcome=Outcome.FAILED, reason="context_length_exceeded", message=message)
 
     async def _send(self, read: Read, key: RequestKey, tokens: int | None) -> None:
         content = self.provider.write_line(key, self._endpoint, read.body or {})
@@ -222,7 +272,7 @@ class _Sorting:
         if self.oversizes.note(oversize(read.line, len(content), tokens, limits)):
             return
         self._sent += 1
-        await self.cutter.add(Member(k=key, p=read.position), content, tokens)
+        await self.cutter.add(Member(k=key, p=read.position, t=tokens), content)
 
     def _decide(self, read: Read) -> str:
         key = RequestKey(f"input-{read.position}")
@@ -242,16 +292,28 @@ class _Sorting:
         self._settle([read.position], settled, (judgement.outcome, judgement.reason))
         return key
 
-    def reuse(self, key: str, settled: bytes) -> None:
-        """Answer every input that asks for this key with what an earlier job got."""
-        first = self.places[key]
-        positions = [first, *self.repeats.pop(first, [])]
+    def reuse(self, key: str, settled: bytes, place: int) -> bool:
+        """Answer every input that asks for this key with what the earlier job at `place` got.
+
+        False, and nothing is done, where nobody asks, another job's answer is better, or it is done already.
+        """
+        first = self.places.find(key)
+        if first is None or self.answered.by_key.find(key) != place or self._is_decided(first):
+            return False
+        positions = [first, *self.repeats.pop(first, ())]
         self._reused_inputs += len(positions)
         self._settle(positions, results.repeated(settled), results.verdict(settled))
+        return True
+
+    def _is_decided(self, position: int) -> bool:
+        return position < len(self.decided) and self.decided[position] > 0
 
     def _settle(self, positions: list[int], settled: bytes, verdict: Verdict) -> None:
         place = self.spool.add(settled)
-        self.decided += [(position, place) for position in positions]
+        missing = max(positions) + 1 - len(self.decided)
+        self.decided.frombytes(bytes(8 * max(missing, 0)))
+        for position in positions:
+            self.decided[position] = place + 1
         self._tally[verdict] = self._tally.get(verdict, 0) + len(positions)
 
     def plan(self, run: int, chunks: int) -> Plan:

@@ -15,6 +15,7 @@ from shared.ports.providers import Traits
 from shared.services.planning.texts import SIDE_BY_SIDE, Texts
 from shared.services.streams import HANDFUL
 from shared.wire.door import Door, Entry, Expected, input_door, request_door
+from shared.wire.dropped import FactsLine
 from shared.wire.jsonl import Line
 from shared.wire.problems import InputErrors, LineError, Unusable
 from shared.wire.spec import JobSpec, TemplateText
@@ -25,13 +26,17 @@ Body = dict[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """One input: its effective body, or the outcome it has without being sent. `position` counts from 0."""
+    """One input: its effective body, or the outcome it has without being sent. `position` counts from 0.
+
+    `facts` is what the reading of a dropped document has shown.
+    """
 
     line: int
     position: int
     custom_id: str
     body: Body | None
     decided: Judgement | None = None
+    facts: FactsLine | None = None
 
 
 def expected_of(alias: AliasName, spec: JobSpec, traits: Traits, default_limit: int | None) -> Expected:

@@ -1,20 +1,20 @@
 """Asking models on behalf of one task: where, with how much patience, and what it has cost so far."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from shared.domain.catalog import Alias, Deployment, Endpoint, Lane, Tenant
-from shared.domain.errors import Deferred, RateLimited, TryAgainLater
+from shared.domain.catalog import Deployment, Endpoint, Lane, Tenant
+from shared.domain.errors import Deferred, NotAdmitted, RateLimited, TryAgainLater
 from shared.domain.rows import Again, CheckAnswer, Judgement, Row, RowKind, judge
 from shared.domain.tasks import TaskOrder
 from shared.domain.usage import NOTHING_SPENT, NOTHING_USED, Spend, Usage
 from shared.ports.models import Models, Question
 from shared.ports.prices import Prices
 from shared.ports.tokens import Tokens
-from shared.services.pace.gate import INFRASTRUCTURE, Shut
+from shared.services.pace.gate import INFRASTRUCTURE, Gate, Shut
 from shared.services.pace.pace import Pace
 from shared.services.tasks.prompts import repair_of
 from shared.wire.door_shape import TOKEN_LIMITS
@@ -31,6 +31,10 @@ _MOST_LIMITS: Final = 3
 _AFTER_A_FAULT: Final = timedelta(seconds=5)
 
 
+# Tells an operator that a deployment does not let us in. It may be told often.
+Alarm = Callable[[Deployment, NotAdmitted], Awaitable[None]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ways:
     """How models are reached, and what that costs."""
@@ -39,6 +43,7 @@ class Ways:
     prices: Prices
     tokens: Tokens
     pace: Pace
+    alarm: Alarm
 
     async def count(self, model: str, texts: Sequence[str]) -> list[int]:
         if sum(map(len, texts)) < MUCH_TEXT:
@@ -95,13 +100,13 @@ class Asking:
             tenant=self.order.tenant,
             correlation_id=self.order.correlation_id,
         )
-        waits = []
+        found_shut = []
         for deployment in self.deployments:
             try:
                 return await self._answer(deployment, question)
             except Shut as shut:
-                waits.append(shut.retry_after)
-        raise all_shut(self.order.alias, waits)
+                found_shut.append(shut)
+        raise all_shut(found_shut)
 
     async def _answer(self, deployment: Deployment, question: Question) -> Row:
         gate = self.ways.pace.of(deployment).gate
@@ -109,27 +114,35 @@ class Asking:
         limits = faults = 0
         while True:
             try:
-                row = await gate.ask(
-                    self.tenant, tokens, lambda: self._call(deployment, question), patience=self._patience
-                )
+                found = await self._try(gate, deployment, question, tokens)
             except RateLimited as limited:
                 limits += 1
                 if limits >= _MOST_LIMITS or limited.retry_after > self._patience:
-                    raise _put_off(limited, limited.retry_after, RATE_LIMITED) from None
+                    raise _put_off(str(limited), limited.retry_after, RATE_LIMITED) from None
                 continue
-            except Deferred:
-                raise
-            except TryAgainLater as fault:
-                trouble: Exception | str = fault
-            else:
-                if judge(row, None).again is not Again.TRANSIENT:
-                    return row
-                trouble = row.message or "the answer could not be read"
-            faults += 1
+            if isinstance(found, Row):
+                return found
             gate.refuse_if_shut()
+            faults += 1
             if faults > 1:
-                raise _put_off(trouble, _AFTER_A_FAULT, INFRASTRUCTURE)
+                raise _put_off(found, _AFTER_A_FAULT, INFRASTRUCTURE)
             await self.ways.pace.sleep(self.ways.pace.pacing.second_try.total_seconds())
+
+    async def _try(self, gate: Gate, deployment: Deployment, question: Question, tokens: int) -> Row | str:
+        """The answer, or what went wrong and may pass."""
+        try:
+            row = await gate.ask(
+                self.tenant, tokens, lambda: self._call(deployment, question), patience=self._patience
+            )
+        except (RateLimited, Deferred):
+            raise
+        except TryAgainLater as fault:
+            if isinstance(fault, NotAdmitted):
+                await self.ways.alarm(deployment, fault)
+            return str(fault)
+        if judge(row, None).again is Again.TRANSIENT:
+            return row.message or "the answer could not be read"
+        return row
 
     async def _call(self, deployment: Deployment, question: Question) -> Row:
         model = self.ways.models.model(deployment)
@@ -164,14 +177,12 @@ class Asking:
         return asked + _WRAPPING + (limits[0] if limits else UNTOLD_OUTPUT)
 
 
-def all_shut(alias: Alias, waits: Sequence[timedelta]) -> Deferred:
-    """`waits`: how long each deployment is left alone."""
+def all_shut(found: Sequence[Shut]) -> Deferred:
+    """None of the deployments can be asked; the first one to be asked again says when."""
     return Deferred(
-        f"every deployment of alias {alias.name!r} keeps failing and is left alone for a while",
-        retry_after=min(waits),
-        fault=INFRASTRUCTURE,
+        "; ".join(map(str, found)), retry_after=min(shut.retry_after for shut in found), fault=INFRASTRUCTURE
     )
 
 
-def _put_off(trouble: Exception | str, wait: timedelta, fault: str) -> Deferred:
-    return Deferred(str(trouble), retry_after=wait, fault=fault)
+def _put_off(trouble: str, wait: timedelta, fault: str) -> Deferred:
+    return Deferred(trouble, retry_after=wait, fault=fault)

@@ -62,19 +62,19 @@ class RunTask:
         nothing, so it is best asked for before anything else is done.
         """
         catalog = await self.catalog.current()
-        waits = []
+        found_shut = []
         for deployment in _deployments(catalog, alias):
             pace = self.ways.pace.of(deployment)
             try:
                 pace.gate.refuse_if_shut()
             except Shut as shut:
-                waits.append(shut.retry_after)
+                found_shut.append(shut)
                 continue
             async with pace.slots.slot(_tenant(catalog, tenant)):
                 yield
             return
-        if waits:
-            raise all_shut(alias, waits)
+        if found_shut:
+            raise all_shut(found_shut)
         yield
 
     async def in_turn(self, order: TaskOrder) -> TaskResult:

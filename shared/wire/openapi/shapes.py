@@ -112,7 +112,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
         job_id=_or_null("string"),
         attempts=WHOLE,
         usage={"anyOf": [USAGE, {"type": "null"}]},
-        cost={"anyOf": [COST, {"type": "null"}]},
+        cost={"anyOf": [_object(amount=MONEY, currency=TEXT), {"type": "null"}]},
         provider=_or_null("string"),
         model=_or_null("string"),
         result=_or_null("string"),

@@ -64,7 +64,7 @@ class Service:
 
 
 def a_service(per_minute: int | None = None, takes: timedelta = SECOND) -> Service:
-    gate = Gate(per_minute=per_minute, clock=VirtualClock(), sleep=asyncio.sleep, pacing=PACING)
+    gate = Gate(name="mini", per_minute=per_minute, clock=VirtualClock(), sleep=asyncio.sleep, pacing=PACING)
     return Service(gate, takes=takes)
 
 

@@ -13,6 +13,7 @@ from shared.adapters.memory.splitter import MemorySplitter, MemoryTokens
 from shared.adapters.pricing.genai import GenaiPrices
 from shared.adapters.pricing.schemas import JsonschemaRsSchemas
 from shared.domain.catalog import Alias, Catalog, Deployment, DeploymentLimits, Lane, Pipeline, Tenant
+from shared.domain.errors import NotAdmitted
 from shared.domain.ids import AliasName, DeploymentName, TenantId
 from shared.domain.tasks import TaskOrder, TaskResult
 from shared.ports.splitter import Splitter
@@ -79,12 +80,19 @@ def a_run(
     splitter: Splitter | None = None,
     window: int = 400_000,
     catalog: Catalog | None = None,
+    alarms: list[str] | None = None,
 ) -> RunTask:
     """On the running loop's time, which a test may own. A token is a character unless the test brings its own."""
+
+    async def alarm(deployment: Deployment, why: NotAdmitted) -> None:
+        if alarms is not None:
+            alarms.append(deployment.name)
+
     pace = Pace(clock=VirtualClock(), sleep=asyncio.sleep)
+    tokens = tokens or MemoryTokens()
     return RunTask(
         catalog=FixedCatalog(catalog or a_catalog()),
-        ways=Ways(models=models, prices=GenaiPrices(), tokens=tokens or MemoryTokens(), pace=pace),
+        ways=Ways(models=models, prices=GenaiPrices(), tokens=tokens, pace=pace, alarm=alarm),
         schemas=JsonschemaRsSchemas(),
         splitter=splitter or MemorySplitter(),
         windows=OneWindow(window),

@@ -75,11 +75,13 @@ async def test_an_answer_that_cannot_be_read_twice_is_deferred() -> None:
 async def test_a_deployment_that_lets_nobody_in_gives_way_to_the_next() -> None:
     models = MemoryModels()
     models.of("mini").manners.faults.append(NotAdmitted("401"))
-    run_task = a_run(models)
+    alarms: list[str] = []
+    run_task = a_run(models, alarms=alarms)
 
     first = await run_task(an_order())
     second = await run_task(an_order())
 
+    assert alarms == ["mini"]
     assert (first.deployment, first.calls) == ("spare", 2)
     assert (second.deployment, second.calls) == ("spare", 1)
     assert len(models.of("mini").asked) == 1
@@ -116,6 +118,7 @@ async def test_when_no_deployment_can_be_asked_nothing_is_sent() -> None:
 
     assert (first.value.fault, second.value.fault) == ("infrastructure", "infrastructure")
     assert second.value.retry_after >= 10 * SECOND
+    assert str(second.value).count("401") == 2
     assert sum(len(model.asked) for model in models.by_deployment.values()) == 2
 
 
