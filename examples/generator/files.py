@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 
+from examples.generator.documents import documents
 from examples.generator.invoices import invoices
 from examples.generator.messages import messages
 from examples.generator.tickets import tickets
@@ -16,6 +17,7 @@ FILES: Mapping[str, Maker] = {
     "triage/inputs.jsonl": messages,
     "invoices/requests.jsonl": invoices,
 }
+DOCUMENTS = "documents"
 
 
 def write_samples(folder: Path) -> None:
@@ -26,3 +28,7 @@ def write_samples(folder: Path) -> None:
         with file.open("w", encoding="utf-8", newline="\n") as out:
             for line in make(Random(name)):
                 out.write(json.dumps(line, ensure_ascii=False) + "\n")
+    for name, content in documents():
+        file = folder / DOCUMENTS / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)

@@ -25,7 +25,7 @@ def invoices(random: Random) -> Iterator[dict[str, object]]:
     mail = ""
     for number in range(1, COUNT + 1):
         if number % REMINDER_EVERY:
-            mail = _mail(random)
+            mail = mail_of_a_supplier(random)
         yield {
             "custom_id": f"mail-{number:03}",
             "method": "POST",
@@ -39,7 +39,7 @@ def invoices(random: Random) -> Iterator[dict[str, object]]:
         }
 
 
-def _mail(random: Random) -> str:
+def mail_of_a_supplier(random: Random) -> str:
     supplier = random.choice(SUPPLIERS)
     address = f"accounts@{supplier.split()[0].lower()}.example.org"
     pieces, cents = random.randint(5, 80), random.randint(290, 8900)

@@ -1,1 +1,1 @@
-"""`python -m local demo`: the sample jobs on a stack of their own, from submission to files, in a minute."""
+"""`python -m local demo`: the sample jobs and documents on a stack of their own, from first to last, in a minute."""

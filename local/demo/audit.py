@@ -1,18 +1,21 @@
-"""Whether the demo kept its promise: every input has an outcome, and planted trouble the right one."""
+"""Whether the demo kept its promise: every input and every document has its outcome."""
 
 from collections.abc import Iterator, Sequence
 
-from local.demo.lane import Finished
+from local.demo.hours_lane import Finished
+from local.demo.minutes_lane import Answered
 from local.demo.samples import TRIAGE, Planted
 
 
-def complaints(finished: Sequence[Finished], planted: Sequence[Planted]) -> list[str]:
+def complaints(
+    finished: Sequence[Finished], planted: Sequence[Planted], answered: Sequence[Answered] = ()
+) -> list[str]:
     """What is wrong, in words; empty when all is well."""
     found = [complaint for each in finished for complaint in _of_job(each)]
     for each in finished:
         if each.sample is TRIAGE:
             found += _of_trouble(each, planted)
-    return found
+    return found + [complaint for document in answered for complaint in _of_document(document)]
 
 
 def _of_job(finished: Finished) -> Iterator[str]:
@@ -39,3 +42,14 @@ def _of_trouble(finished: Finished, planted: Sequence[Planted]) -> Iterator[str]
                 f"{finished.sample.name}: {trouble.custom_id} ({trouble.planted}) should have become"
                 f" {trouble.becomes!r}, and became {result.became!r}"
             )
+
+
+def _of_document(answered: Answered) -> Iterator[str]:
+    document, result = answered.document, answered.result
+    if result.became != document.becomes:
+        yield (
+            f"{document.path} ({document.planted or 'a sound document'}) should have become"
+            f" {document.becomes!r}, and became {result.became!r}"
+        )
+    if result.outcome == "succeeded" and not result.output:
+        yield f"{document.path}: it succeeded, and there is no answer"

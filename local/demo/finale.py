@@ -1,30 +1,50 @@
 """The page at the end of the demo."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from local.demo.lane import Finished
-from local.demo.samples import TRIAGE, Planted
+from local.demo.document_tables import broken_table, minutes_table, readings_table
+from local.demo.hours_lane import Finished
+from local.demo.run import Run
+from local.demo.samples import TRIAGE
 from local.demo.tables import answers_table, hours_table, trouble_table
 
 
-def finale(finished: Sequence[Finished], planted: Sequence[Planted], out: Path) -> Group:
-    """The tables, and where the files are."""
-    parts: list[RenderableType] = [Text(), hours_table(finished), _note()]
-    for each in finished:
-        if each.sample is TRIAGE:
-            parts += [Text(), trouble_table(each, planted), _rows(each)]
-    parts += [Text(), answers_table(finished[:3]), Text(), _files(finished, out)]
-    return Group(*parts)
+def finale(run: Run, out: Path) -> Group:
+    """The tables of both lanes, and where the files are."""
+    return Group(*_hours(run), *_minutes(run), Text(), _files(run, out))
 
 
-def verdict(finished: Sequence[Finished], seconds: float) -> Text:
+def verdict(run: Run, seconds: float) -> Text:
     """The one sentence that says it all. Only for a demo that has nothing to complain about."""
-    submitted = sum(each.report.submitted or 0 for each in finished)
-    return Text(f"\nEvery one of {submitted:,} inputs has an outcome ({seconds:.0f} s).", style="bold green")
+    inputs = sum(each.report.submitted or 0 for each in run.finished)
+    told = f"Every one of {inputs:,} inputs and {len(run.answered):,} documents has an outcome"
+    return Text(f"\n{told} ({seconds:.0f} s).", style="bold green")
+
+
+def _hours(run: Run) -> list[RenderableType]:
+    parts: list[RenderableType] = [Text(), hours_table(run.finished), _note()]
+    for each in run.finished:
+        if each.sample is TRIAGE:
+            parts += [Text(), trouble_table(each, run.planted), _rows(each)]
+    return [*parts, Text(), answers_table(run.finished[:3])]
+
+
+def _minutes(run: Run) -> list[RenderableType]:
+    return [
+        *(Text(), minutes_table(run.answered), _synchronous()),
+        *(Text(), broken_table(run.answered)),
+        *(Text(), readings_table(run.answered)),
+    ]
+
+
+def _synchronous() -> Text:
+    return Text(
+        "Documents are answered within minutes, one call each, at the synchronous price: nothing is saved here.",
+        style="dim",
+    )
 
 
 def _note() -> Text:
@@ -44,10 +64,10 @@ def _rows(finished: Finished) -> Text:
     )
 
 
-def _files(finished: Sequence[Finished], out: Path) -> Text:
-    names = ", ".join(each.sample.name for each in finished)
+def _files(run: Run, out: Path) -> Text:
+    names = ", ".join(each.sample.name for each in run.finished)
     return Text.assemble(
         ("Results: ", "bold"),
         f"{out}/ has a folder for each job ({names})\n",
-        "         with results.jsonl, results.csv and report.json",
+        "         with results.jsonl, results.csv and report.json, and documents/ with the result of each",
     )

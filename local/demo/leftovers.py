@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+from local.demo.documents import sample_documents
+from local.demo.minutes_lane import copy_of
 from local.demo.samples import SAMPLES
 
 _FILES = ("results.jsonl", "results.csv", "report.json")
@@ -13,6 +15,8 @@ def clear(out: Path) -> None:
     for sample in SAMPLES:
         for name in _FILES:
             (out / sample.name / name).unlink(missing_ok=True)
+    for document in sample_documents():
+        copy_of(document, out).unlink(missing_ok=True)
     for log in (out / "logs").glob("*.log*"):
         log.unlink()
 

@@ -1,4 +1,4 @@
-"""From the command line to an exit code: 0 only if every input of every sample has an outcome."""
+"""From the command line to an exit code: 0 only if every input and every document has its outcome."""
 
 import argparse
 import signal
@@ -46,7 +46,9 @@ def make_console() -> Console:
 
 def _demo(console: Console, out: Path) -> int:
     began = time.monotonic()
-    console.print("\n[bold]Postern[/]: sample jobs on a local stack, with a simulated provider\n")
+    console.print(
+        "\n[bold]Postern[/]: sample jobs and documents on a local stack, with a simulated provider\n"
+    )
     clear(out)
     if missing := missing_parts():
         return _fail(console, missing)
@@ -55,10 +57,10 @@ def _demo(console: Console, out: Path) -> int:
             run = run_on_a_stack(Path(data), out, display_for(console))
         except (DemoFailed, StackFailed) as exc:
             return _fail(console, [str(exc)], logs=keep_logs(Path(data), out))
-        console.print(finale(run.finished, run.planted, out))
-        if wrong := complaints(run.finished, run.planted):
+        console.print(finale(run, out))
+        if wrong := complaints(run.finished, run.planted, run.answered):
             return _fail(console, wrong, logs=keep_logs(Path(data), out))
-    console.print(verdict(run.finished, time.monotonic() - began))
+    console.print(verdict(run, time.monotonic() - began))
     return 0
 
 

@@ -26,8 +26,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="postern-picture-") as folder:
         run = run_on_a_stack(Path(folder) / "data", Path(folder) / "out", Lines(Console(stderr=True)))
     page = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, highlight=False)
-    page.print(finale(run.finished, run.planted, Path("demo-out")))
-    page.print(verdict(run.finished, time.monotonic() - began))
+    page.print(finale(run, Path("demo-out")))
+    page.print(verdict(run, time.monotonic() - began))
     PICTURE.parent.mkdir(parents=True, exist_ok=True)
     svg = page.export_svg(
         title="make demo", code_format=_FONT_FACES.sub("", CONSOLE_SVG_FORMAT), unique_id="demo"

@@ -1,4 +1,4 @@
-"""What is seen while the jobs run: bars on a terminal, plain lines anywhere else."""
+"""What is seen while jobs and documents are under way: bars on a terminal, plain lines anywhere else."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -17,6 +17,7 @@ _PHRASES = {
     "running": "with the provider",
     "settling": "adding up",
 }
+_DOCUMENTS = "documents"
 # Of a job's way from none to all, in plain lines.
 _LINE_EVERY = 0.25
 
@@ -25,10 +26,12 @@ class Display(Protocol):
     def during(self, what: str, *, done: str) -> AbstractContextManager[None]:
         """`what` goes on inside the block, without a measure; `done` is what can be said after it."""
 
-    def watching(self, samples: Sequence[Sample]) -> AbstractContextManager[None]:
-        """Jobs run inside the block."""
+    def watching(self, samples: Sequence[Sample], *, documents: int) -> AbstractContextManager[None]:
+        """Jobs run, and so many documents are answered, inside the block."""
 
     def see(self, sample: Sample, job: JobView) -> None: ...
+
+    def see_documents(self, answered: int, dropped: int) -> None: ...
 
 
 def phrase(job: JobView) -> str:
@@ -40,6 +43,10 @@ def phrase(job: JobView) -> str:
     if job.status == "running" and job.round > 1:
         return f"round {job.round}: {job.pending} again"
     return _PHRASES.get(job.status, job.status)
+
+
+def _documents_phrase(answered: int, dropped: int) -> str:
+    return "completed" if answered == dropped else "dropped, being read"
 
 
 class Bars:
@@ -63,11 +70,12 @@ class Bars:
         self._console.print(f"  [green]✓[/] {done} [dim]({time.monotonic() - began:.0f} s)[/]")
 
     @contextmanager
-    def watching(self, samples: Sequence[Sample]) -> Iterator[None]:
+    def watching(self, samples: Sequence[Sample], *, documents: int) -> Iterator[None]:
         for sample in samples:
             self._tasks[sample.name] = self._progress.add_task(
                 sample.name, total=None, phrase="", start=False
             )
+        self._tasks[_DOCUMENTS] = self._progress.add_task(_DOCUMENTS, total=documents, phrase="dropped")
         self._console.print()
         with self._progress:
             yield
@@ -77,6 +85,12 @@ class Bars:
         self._progress.start_task(task)
         self._progress.update(task, total=job.submitted, completed=job.answered, phrase=phrase(job))
         if job.finished_at is not None:
+            self._progress.stop_task(task)
+
+    def see_documents(self, answered: int, dropped: int) -> None:
+        task = self._tasks[_DOCUMENTS]
+        self._progress.update(task, completed=answered, phrase=_documents_phrase(answered, dropped))
+        if answered == dropped:
             self._progress.stop_task(task)
 
 
@@ -95,17 +109,23 @@ class Lines:
         self._say(done)
 
     @contextmanager
-    def watching(self, samples: Sequence[Sample]) -> Iterator[None]:
+    def watching(self, samples: Sequence[Sample], *, documents: int) -> Iterator[None]:
         yield
 
     def see(self, sample: Sample, job: JobView) -> None:
-        share = job.answered / job.submitted if job.submitted else 0.0
-        news = (phrase(job), int(share / _LINE_EVERY))
-        if self._said.get(sample.name) == news:
+        self._news(sample.name, phrase(job), job.answered, job.submitted)
+
+    def see_documents(self, answered: int, dropped: int) -> None:
+        self._news(_DOCUMENTS, _documents_phrase(answered, dropped), answered, dropped)
+
+    def _news(self, name: str, where: str, done: int, total: int | None) -> None:
+        share = done / total if total else 0.0
+        news = (where, int(share / _LINE_EVERY))
+        if self._said.get(name) == news:
             return
-        self._said[sample.name] = news
-        count = "" if job.submitted is None else f"{job.answered:>4} of {job.submitted}"
-        self._say(f"{sample.name:<9} {phrase(job):<20} {count}".rstrip())
+        self._said[name] = news
+        count = "" if total is None else f"{done:>4} of {total}"
+        self._say(f"{name:<9} {where:<20} {count}".rstrip())
 
     def _say(self, text: str) -> None:
         passed = time.monotonic() - self._began

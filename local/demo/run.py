@@ -1,4 +1,4 @@
-"""One run of the demo: a stack that lives as long as the sample jobs do."""
+"""One run of the demo: a stack that lives as long as the samples take."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,7 +9,9 @@ from pathlib import Path
 import aiohttp
 
 from local.demo.client import Postern
-from local.demo.lane import Finished, HoursLane
+from local.demo.documents import Document, sample_documents
+from local.demo.hours_lane import Finished, HoursLane
+from local.demo.minutes_lane import Answered, MinutesLane
 from local.demo.progress import Display
 from local.demo.samples import SAMPLES, Planted, planted_trouble
 from local.demo.simulator import plant
@@ -25,6 +27,7 @@ class Run:
 
     finished: Sequence[Finished]
     planted: Sequence[Planted]
+    answered: Sequence[Answered]
 
 
 def run_on_a_stack(data: Path, out: Path, display: Display) -> Run:
@@ -41,17 +44,26 @@ def run_on_a_stack(data: Path, out: Path, display: Display) -> Run:
 
 
 async def _run_samples(stack: Stack, out: Path, display: Display) -> Run:
-    planted = planted_trouble()
+    planted, documents = planted_trouble(), sample_documents()
+    rules = [trouble.rule for trouble in planted]
+    rules += [document.rule for document in documents if document.rule is not None]
     timeout = aiohttp.ClientTimeout(total=CALL_SECONDS)
     try:
         async with aiohttp.ClientSession(timeout=timeout) as session:
-            await plant(session, stack.simulator, [trouble.rule for trouble in planted])
+            await plant(session, stack.simulator, rules)
             clients = {
                 tenant: Postern(session=session, base=stack.http, key=key)
                 for tenant, key in stack.keys.items()
             }
-            with display.watching(SAMPLES):
-                finished = await HoursLane(clients=clients, out=out, watch=display.see).run()
+            hours = HoursLane(clients=clients, out=out, watch=display.see)
+            with display.watching(SAMPLES, documents=len(documents)):
+                finished, answered = await asyncio.gather(
+                    hours.run(), _minutes(stack, documents, out, display).run()
+                )
     except (aiohttp.ClientError, TimeoutError) as exc:
         raise DemoFailed(f"the stack stopped answering: {exc!r}") from exc
-    return Run(finished=finished, planted=planted)
+    return Run(finished=finished, planted=planted, answered=answered)
+
+
+def _minutes(stack: Stack, documents: Sequence[Document], out: Path, display: Display) -> MinutesLane:
+    return MinutesLane(storage=stack.storage, documents=documents, out=out, watch=display.see_documents)

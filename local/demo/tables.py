@@ -8,24 +8,24 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from local.demo.lane import Finished
+from local.demo.hours_lane import Finished
 from local.demo.samples import Planted, Sample
 from local.demo.views import ReportView
 
-_COLOURS = {"succeeded": "green", "refused": "yellow", "truncated": "yellow", "invalid": "yellow"}
+COLOURS = {"succeeded": "green", "refused": "yellow", "truncated": "yellow", "invalid": "yellow"}
 
 
 def hours_table(finished: Sequence[Finished]) -> Table:
     """The hours lane: a row for each job, and their sum."""
     reports = [each.report for each in finished]
     amounts, saved = [r.cost.amount for r in reports], [r.cost.saved for r in reports]
-    table = _table("Hours lane: batch jobs", show_footer=True)
+    table = table_of("Hours lane: batch jobs", show_footer=True)
     table.add_column("Job", footer="together", ratio=4)
     table.add_column("Submitted", footer=f"{sum(r.submitted or 0 for r in reports):,}")
     table.add_column("Outcomes", footer=_together(reports), ratio=5, min_width=len("content_filter"))
     table.add_column("Tokens", justify="right", footer=_tokens(reports))
-    table.add_column("Cost", justify="right", footer=money(_sum(amounts)))
-    table.add_column("Saved", justify="right", footer=_saved(_sum(amounts), _sum(saved)))
+    table.add_column("Cost", justify="right", footer=money(sum_of(amounts)))
+    table.add_column("Saved", justify="right", footer=_saved(sum_of(amounts), sum_of(saved)))
     for each in finished:
         report = each.report
         cells = (_title(each.sample), _submitted(report), outcomes(report), _tokens([report]))
@@ -36,7 +36,7 @@ def hours_table(finished: Sequence[Finished]) -> Table:
 
 def trouble_table(finished: Finished, planted: Sequence[Planted]) -> Table:
     """What was done to some requests, and what became of them."""
-    table = _table("Trouble that the demo planted among the messages")
+    table = table_of("Trouble that the demo planted among the messages")
     table.add_column("Message", no_wrap=True)
     table.add_column("Planted", ratio=3)
     table.add_column("Outcome", ratio=2)
@@ -44,28 +44,28 @@ def trouble_table(finished: Finished, planted: Sequence[Planted]) -> Table:
     results = {result.custom_id: result for result in finished.results}
     for trouble in planted:
         result = results[trouble.custom_id]
-        mark = Text(result.became, style=_COLOURS.get(result.outcome, "red"))
+        mark = Text(result.became, style=COLOURS.get(result.outcome, "red"))
         table.add_row(trouble.custom_id, trouble.planted, mark, str(result.attempts))
     return table
 
 
 def answers_table(finished: Sequence[Finished]) -> Table:
     """An answer of each kind, so that there is something to read."""
-    table = _table("Some of the answers")
+    table = table_of("Some of the answers")
     table.add_column("Input", no_wrap=True)
     table.add_column("Answer", ratio=1)
     for each in finished:
         answered = [result for result in each.results if result.outcome == "succeeded"]
         for result in answered[:2]:
-            table.add_row(result.custom_id, Text(_words(result.output)))
+            table.add_row(result.custom_id, Text(words(result.output)))
     return table
 
 
 def outcomes(report: ReportView) -> Text:
     """A line for each outcome and reason, those that did not succeed included."""
-    lines = [_counted(report.outcomes["succeeded"], "succeeded", None)]
-    lines += [_counted(r.count, r.outcome, r.reason) for r in report.reasons]
-    lines += [_counted(report.outcomes[name], name, None) for name in ("expired", "cancelled")]
+    lines = [counted(report.outcomes["succeeded"], "succeeded", None)]
+    lines += [counted(r.count, r.outcome, r.reason) for r in report.reasons]
+    lines += [counted(report.outcomes[name], name, None) for name in ("expired", "cancelled")]
     return Text("\n").join(line for line in lines if line)
 
 
@@ -96,26 +96,31 @@ def _submitted(report: ReportView) -> Text:
 def _tokens(reports: Sequence[ReportView]) -> str:
     read = sum(report.usage.input_tokens for report in reports)
     written = sum(report.usage.output_tokens for report in reports)
+    return tokens(read, written)
+
+
+def tokens(read: int, written: int) -> str:
     return f"{read:,} in\n{written:,} out"
 
 
-def _counted(number: int, outcome: str, reason: str | None) -> Text | None:
+def counted(number: int, outcome: str, reason: str | None) -> Text | None:
     if not number:
         return None
     name = f"{outcome}: {reason}" if reason else outcome
-    return Text(f"{number:,} {name}", style=_COLOURS.get(outcome, "red"))
+    return Text(f"{number:,} {name}", style=COLOURS.get(outcome, "red"))
 
 
 def _together(reports: Sequence[ReportView]) -> str:
     return f"{sum(sum(report.outcomes.values()) for report in reports):,} with an outcome"
 
 
-def _sum(amounts: Sequence[Decimal | None]) -> Decimal | None:
+def sum_of(amounts: Sequence[Decimal | None]) -> Decimal | None:
     known = [amount for amount in amounts if amount is not None]
     return sum(known, Decimal(0)) if known else None
 
 
-def _words(output: object) -> str:
+def words(output: object) -> str:
+    """An answer in one line, for somebody to read."""
     if isinstance(output, dict):
         return ", ".join(f"{name}: {_plain(value)}" for name, value in output.items())
     return _plain(output)
@@ -125,7 +130,7 @@ def _plain(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _table(title: str, *, show_footer: bool = False) -> Table:
+def table_of(title: str, *, show_footer: bool = False) -> Table:
     return Table(
         title=Text(title, style="bold"),
         title_justify="left",

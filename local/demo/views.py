@@ -1,4 +1,4 @@
-"""What the demo reads of a job and of its report. Fields it has no use for are passed over."""
+"""What the demo reads of jobs, reports and results. Fields it has no use for are passed over."""
 
 from decimal import Decimal
 
@@ -83,6 +83,28 @@ class ReportView(Struct, frozen=True):
     balanced: bool
 
 
+class DocumentCostView(Struct, frozen=True):
+    """None where no price is known."""
+
+    amount: Decimal | None
+
+
+class DocumentResultView(Struct, frozen=True):
+    """The result beside a dropped document. `usage` None: nobody told."""
+
+    outcome: str
+    reason: str | None
+    message: str | None
+    attempts: int
+    usage: UsageView | None
+    cost: DocumentCostView
+    output: object = None
+
+    @property
+    def became(self) -> str:
+        return became(self.outcome, self.reason)
+
+
 class ResultView(Struct, frozen=True):
     """One result line; `output` is whatever the model was asked for."""
 
@@ -94,4 +116,8 @@ class ResultView(Struct, frozen=True):
 
     @property
     def became(self) -> str:
-        return f"{self.outcome}: {self.reason}" if self.reason else self.outcome
+        return became(self.outcome, self.reason)
+
+
+def became(outcome: str, reason: str | None) -> str:
+    return f"{outcome}: {reason}" if reason else outcome

@@ -38,7 +38,7 @@ class RetryJob:
     ) -> Job:
         """The new job. Raise `NotFound`, `Clash` while the old one runs, `Unusable` if nothing is left."""
         if (existing := await self.jobs.find(tenant, new_id)) is not None:
-            return existing.value
+            return await self.accept.start(existing.value, orchestrations)
         old = (await self.jobs.load(tenant, job_id)).value
         _check_may_retry(old)
         new = self._job(old, new_id)

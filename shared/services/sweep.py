@@ -81,7 +81,7 @@ class Sweep:
         now = self.clock.now()
         if found is None:
             if now - pulse.value.due_at > STILLBORN:
-                await self.pulses.remove(pulse.value.job_id)
+                await self.pulses.bury(pulse)
             return
         job = found.value
         if now >= pulse.value.deadline_at and not job.is_finished:

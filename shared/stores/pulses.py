@@ -41,6 +41,11 @@ class Pulses:
     async def remove(self, job: JobId) -> None:
         await self._tables.delete(PULSES, _shard(job), job)
 
+    async def bury(self, stored: Stored[Pulse]) -> None:
+        """Remove it if it still is as it was read. Raise `Conflict` if somebody has written it since."""
+        entity = stored.entity
+        await self._tables.delete(PULSES, entity.partition, entity.row, etag=entity.etag)
+
     async def all(self) -> AsyncIterator[Stored[Pulse]]:
         """Every one that this version of the app can read: another's hides no other."""
         for shard in range(SHARDS):

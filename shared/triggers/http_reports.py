@@ -30,26 +30,12 @@ async def report_usage(req: Request) -> Response:
 
 @blueprint.route(route="v1/findings", methods=["GET"])
 async def list_findings(req: Request) -> Response:
-    async def findings(call: Call) -> Response:
-        owners: list[TenantId | None] = list(await call.tenants())
-        if call.tenant.admin:
-            owners.append(None)
-        found = [f for owner in owners async for f in call.app.findings.of(owner)]
-        limit = call.number("limit", default=200, most=1000)
-        newest = sorted(found, key=lambda f: f.found_at, reverse=True)[:limit]
-        return json_response(page_json([finding_json(f) for f in newest], next_cursor=None))
-
-    return await answer(req, findings)
+    return await answer(req, _findings)
 
 
 @blueprint.route(route="v1/aliases", methods=["GET"])
 async def list_aliases(req: Request) -> Response:
-    async def aliases(call: Call) -> Response:
-        catalog = await call.app.catalog.current()
-        data = [alias_json(alias, catalog) for _, alias in sorted(catalog.aliases.items())]
-        return json_response(page_json(data, next_cursor=None))
-
-    return await answer(req, aliases)
+    return await answer(req, _aliases)
 
 
 @blueprint.route(route="v1/openapi.json", methods=["GET"])
@@ -76,6 +62,23 @@ async def nowhere(req: Request) -> Response:
         )
 
     return await answer(req, refuse)
+
+
+async def _findings(call: Call) -> Response:
+    """The newest first; operators also see those that concern no tenant."""
+    owners: list[TenantId | None] = list(await call.tenants())
+    if call.tenant.admin:
+        owners.append(None)
+    found = [f for owner in owners async for f in call.app.findings.of(owner)]
+    limit = call.number("limit", default=200, most=1000)
+    newest = sorted(found, key=lambda f: f.found_at, reverse=True)[:limit]
+    return json_response(page_json([finding_json(f) for f in newest], next_cursor=None))
+
+
+async def _aliases(call: Call) -> Response:
+    catalog = await call.app.catalog.current()
+    data = [alias_json(alias, catalog) for _, alias in sorted(catalog.aliases.items())]
+    return json_response(page_json(data, next_cursor=None))
 
 
 async def _usage(call: Call) -> Response:

@@ -3,7 +3,7 @@
 import struct
 import zlib
 
-from tests.documents.office import docx, package
+from examples.generator.formats.office import docx, package
 
 
 def bomb(name: str, *, megabytes: int) -> bytes:

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from local.demo.documents import sample_documents
 from local.demo.samples import SAMPLES, Sample, planted_trouble
 from tests.support.azurite import PROGRAM
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "local", "demo")
-SECONDS = 170
+SECONDS = 240
 
 pytestmark = [
     pytest.mark.stack,
@@ -43,7 +44,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
             check=False,
         )
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "Every one of 480 inputs has an outcome" in run.stdout
+    assert "Every one of 480 inputs and 35 documents has an outcome" in run.stdout
     assert "\x1b" not in run.stdout
     return folder
 
@@ -84,6 +85,17 @@ def test_planted_trouble_becomes_what_it_should(out: Path) -> None:
             f"{line['outcome']}: {line['reason']}" if line["reason"] else line["outcome"]
         )
     assert {line["outcome"] for line in results.values()} == {"succeeded"}
+
+
+def test_every_document_has_the_result_that_is_right_for_it(out: Path) -> None:
+    for document in sample_documents():
+        result = json.loads((out / "documents" / f"{document.path}.json").read_bytes())
+
+        assert result["document"]["path"] == document.path
+        assert document.becomes == (
+            f"{result['outcome']}: {result['reason']}" if result["reason"] else result["outcome"]
+        )
+        assert (result["output"] is not None) == (result["outcome"] == "succeeded")
 
 
 def test_the_same_run_once_more_costs_nothing(out: Path) -> None:

@@ -5,8 +5,8 @@ The pulse comes before the record: from the record's first moment the sweep woul
 
 import logging
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -49,7 +49,7 @@ class AcceptJob:
     ) -> Job:
         """The accepted job. `size`: bytes of the posted body. Safe to repeat under the same `job_id`."""
         if (existing := await self.jobs.find(tenant.id, job_id)) is not None:
-            return existing.value
+            return await self.start(existing.value, orchestrations)
         catalog: Catalog = await self.catalog.current()
         checked = await self.check(tenant, body, size, catalog)
         job = self._job(tenant, body, checked, job_id)
@@ -68,6 +68,12 @@ class AcceptJob:
         except Conflict:
             job = (await self.jobs.load(job.tenant, job.id)).value
         log.info("job.accepted", extra={"job_id": job.id, "tenant": job.tenant, "alias": job.alias})
+        return await self.start(job, orchestrations)
+
+    async def start(self, job: Job, orchestrations: Orchestrations) -> Job:
+        """Start what nobody has begun to plan; one that runs already, or whose run is over, is no error."""
+        if job.status is not JobStatus.ACCEPTED:
+            return job
         try:
             await orchestrations.start(job.id, 1, tenant=job.tenant)
         except TryAgainLater as later:
@@ -76,13 +82,22 @@ class AcceptJob:
         return job
 
     async def _add_pulse(self, job: Job) -> None:
-        pulse = Pulse(
-            tenant=job.tenant, job_id=job.id, run=1, due_at=self.clock.now(), deadline_at=job.deadline_at
-        )
+        now = self.clock.now()
+        pulse = Pulse(tenant=job.tenant, job_id=job.id, run=1, due_at=now, deadline_at=job.deadline_at)
         try:
             await self.pulses.add(pulse)
         except Conflict:
-            log.info("pulse.exists", extra={"job_id": job.id})
+            await self._renew_pulse(job, now)
+
+    async def _renew_pulse(self, job: Job, now: datetime) -> None:
+        """An earlier try died after this. The sweep may be about to bury its pulse: make it young again."""
+        stored = await self.pulses.find(job.id)
+        if stored is None:
+            raise TryAgainLater(f"the pulse of job {job.id} was removed just now")
+        try:
+            await self.pulses.replace(stored, replace(stored.value, due_at=now))
+        except Conflict as conflict:
+            raise TryAgainLater(f"the pulse of job {job.id} was changed just now") from conflict
 
     def _job(self, tenant: Tenant, body: JobBody, checked: Checked, job_id: JobId) -> Job:
         now = self.clock.now()

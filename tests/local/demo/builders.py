@@ -1,13 +1,17 @@
-"""Jobs of the demo that have come to their end, without a stack."""
+"""Jobs and documents of the demo that have come to their end, without a stack."""
 
 from decimal import Decimal
 from pathlib import Path
 
-from local.demo.lane import Finished
+from local.demo.documents import Document
+from local.demo.hours_lane import Finished
+from local.demo.minutes_lane import Answered
 from local.demo.samples import Planted, Sample
 from local.demo.views import (
     ChunkView,
     CostView,
+    DocumentCostView,
+    DocumentResultView,
     JobView,
     Progress,
     ReasonView,
@@ -72,3 +76,18 @@ def a_report(results: list[ResultView]) -> ReportView:
         cost=CostView(amount=Decimal("0.0123"), saved=Decimal("0.0123")),
         balanced=True,
     )
+
+
+def answered(document: Document, *, became: str | None = None) -> Answered:
+    """The document with the result that is expected of it, or with another."""
+    outcome, _, reason = (became or document.becomes).partition(": ")
+    result = DocumentResultView(
+        outcome=outcome,
+        reason=reason or None,
+        message=None,
+        attempts=1,
+        usage=UsageView(input_tokens=100, output_tokens=10),
+        cost=DocumentCostView(amount=Decimal("0.0002")),
+        output="x" if outcome == "succeeded" else None,
+    )
+    return Answered(document=document, result=result, file=Path("out") / document.path)

@@ -1,12 +1,14 @@
-"""The demo complains when an input has no outcome, and when trouble became something else."""
+"""The demo complains when an input or a document has no outcome, or another one than it should."""
 
+import json
 from dataclasses import replace
 
 import msgspec
 
 from local.demo.audit import complaints
+from local.demo.documents import FOLDER, sample_documents
 from local.demo.samples import SAMPLES, TICKETS, TRIAGE, planted_trouble
-from tests.local.demo.builders import finished
+from tests.local.demo.builders import answered, finished
 
 PLANTED = planted_trouble()
 
@@ -14,7 +16,7 @@ PLANTED = planted_trouble()
 def test_nothing_is_said_when_all_is_well() -> None:
     well = [finished(sample, planted=tuple(PLANTED)) for sample in SAMPLES]
 
-    assert complaints(well, PLANTED) == []
+    assert complaints(well, PLANTED, [answered(document) for document in sample_documents()]) == []
 
 
 def test_an_input_without_an_outcome_is_named_by_its_job() -> None:
@@ -50,3 +52,31 @@ def test_trouble_that_became_something_else_is_told_with_both() -> None:
 
     assert len(found) == sum(trouble.becomes != "succeeded" for trouble in PLANTED)
     assert "should have become 'refused: content_filter', and became 'succeeded'" in found[0]
+
+
+def test_a_document_that_became_something_else_is_told_with_both() -> None:
+    scan = next(each for each in sample_documents() if each.path.endswith("scan.pdf"))
+
+    found = complaints([], [], [answered(scan, became="succeeded")])
+
+    assert found == [
+        (
+            "support/notes/broken/scan.pdf (scanned pages without text) should have become 'failed: no_text',"
+            " and became 'succeeded'"
+        )
+    ]
+
+
+def test_an_answer_that_is_not_there_is_noticed() -> None:
+    sound = next(each for each in sample_documents() if each.planted is None)
+    whole = answered(sound)
+
+    found = complaints([], [], [replace(whole, result=msgspec.structs.replace(whole.result, output=None))])
+
+    assert found == [f"{sound.path}: it succeeded, and there is no answer"]
+
+
+def test_all_planted_trouble_names_a_document_that_is_there() -> None:
+    planted = {entry["path"] for entry in json.loads((FOLDER / "trouble.json").read_bytes())}
+
+    assert planted == {each.path for each in sample_documents() if each.planted is not None}

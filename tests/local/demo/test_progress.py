@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from local.demo.document_tables import broken_table, minutes_table, readings_table
+from local.demo.documents import sample_documents
 from local.demo.parts import missing_parts
 from local.demo.progress import Lines, display_for, phrase
 from local.demo.samples import TICKETS, TRIAGE, planted_trouble
 from local.demo.tables import hours_table, money
 from local.demo.views import JobView, WaitingView
-from tests.local.demo.builders import a_chunk, a_job, finished
+from tests.local.demo.builders import a_chunk, a_job, answered, finished
 
 
 @pytest.mark.parametrize(
@@ -75,6 +77,37 @@ def test_the_table_fits_eighty_columns() -> None:
     text = page.export_text()
     assert max(map(len, text.splitlines())) <= 80
     for word in ("tickets", "240 succeeded", "content_filter", "1,200 in", "$0.0123", "50%"):
+        assert word in text
+
+
+def test_documents_are_counted_in_lines_as_they_are_answered() -> None:
+    written = io.StringIO()
+    lines = Lines(Console(file=written, width=100))
+
+    for done in (0, 1, 2, 4, 4):
+        lines.see_documents(done, 4)
+
+    assert [line.split()[-3:] for line in written.getvalue().splitlines()] == [
+        [str(done), "of", "4"] for done in (0, 1, 2, 4)
+    ]
+
+
+def test_the_tables_of_documents_fit_eighty_columns() -> None:
+    page = Console(file=io.StringIO(), width=80, record=True)
+    documents = [answered(document) for document in sample_documents()]
+
+    for table in (minutes_table(documents), broken_table(documents), readings_table(documents)):
+        page.print(table)
+
+    text = page.export_text()
+    assert max(map(len, text.splitlines())) <= 80
+    for word in (
+        "8 succeeded",
+        "1 failed: encrypted",
+        "failed: unsupported_type",
+        "no such pipeline",
+        "$0.0070",
+    ):
         assert word in text
 
 

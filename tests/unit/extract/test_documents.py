@@ -2,12 +2,12 @@
 
 import pytest
 
+from examples.generator.formats.compound import compound
+from examples.generator.formats.mail import mail
+from examples.generator.formats.office import Cell, docx, odt, package, pptx, xls, xlsx
+from examples.generator.formats.pdf import encrypted_pdf, pdf
 from shared.adapters.extract import media
 from shared.domain.extraction import Extraction, Unreadable, UnreadableReason
-from tests.documents.compound import compound
-from tests.documents.mail import mail
-from tests.documents.office import Cell, docx, odt, package, pptx, xls, xlsx
-from tests.documents.pdf import encrypted_pdf, pdf
 from tests.unit.extract.conftest import Extract
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -166,6 +166,12 @@ async def test_a_mail_gives_headers_body_and_what_is_attached(extract: Extract) 
 
 async def test_a_mail_in_html_only_is_read_without_its_tags(extract: Extract) -> None:
     found = await extract(mail(subject="Hi", html="<p>Hello <b>Ben</b></p>"), "a.eml")
+
+    assert text(found).endswith("Subject: Hi\n\nHello Ben\n")
+
+
+async def test_a_mail_in_text_and_html_is_read_once(extract: Extract) -> None:
+    found = await extract(mail(subject="Hi", text="Hello Ben", html="<p>Hello Ben</p>"), "a.eml")
 
     assert text(found).endswith("Subject: Hi\n\nHello Ben\n")
 

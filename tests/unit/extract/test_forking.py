@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from examples.generator.formats.pdf import pdf
 from shared.adapters.extract.extractor import ForkExtractor
 from shared.adapters.extract.limits import ChildLimits
 from shared.domain.extraction import Extraction, ExtractorUnavailable, Unreadable, UnreadableReason
 from tests.documents.hostile import bomb, deep_page
-from tests.documents.pdf import pdf
 from tests.unit.extract.processes import children_of, cpu_ticks, eventually, is_running
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")

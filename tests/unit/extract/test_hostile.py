@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from examples.generator.formats.office import docx, xlsx
+from examples.generator.formats.pdf import pdf
 from shared.adapters.extract.extractor import ForkExtractor
 from shared.adapters.extract.limits import ChildLimits
 from shared.domain.extraction import Extraction, Unreadable, UnreadableReason
 from tests.documents.hostile import bomb, crowded_package, deep_page, entity_workbook, lying_package
-from tests.documents.office import docx, xlsx
-from tests.documents.pdf import pdf, self_drawing_pdf, unfolding_pdf
+from tests.documents.pdf import self_drawing_pdf, unfolding_pdf
 from tests.unit.extract.conftest import LIMITS, MEGABYTE, Extract
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

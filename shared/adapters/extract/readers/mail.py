@@ -56,10 +56,10 @@ def _header(message: EmailMessage, name: str) -> str:
 
 def _attachments(message: EmailMessage, body: object) -> Iterator[EmailMessage]:
     """Every leaf beside `body` and its alternatives."""
-    for part in message.iter_parts() if message.is_multipart() else ():
+    if message.get_content_type() == "multipart/alternative" or not message.is_multipart():
+        return
+    for part in message.iter_parts():
         if part is body or not isinstance(part, EmailMessage):
-            continue
-        if part.get_content_type() == "multipart/alternative":
             continue
         if part.get_content_maintype() == "multipart":
             yield from _attachments(part, body)

@@ -12,10 +12,11 @@ def mail(
     html: str | None = None,
     attachments: Sequence[tuple[str, str, bytes]] = (),
     forwarded: bytes | None = None,
+    sender: str = "Ana Müller <ana@contoso.example>",
 ) -> bytes:
-    """A message from Ana to Ben; `attachments` are name, content type and content."""
+    """A message to Ben, the same bytes every time; `attachments` are name, content type and content."""
     message = EmailMessage(policy=SMTP)
-    message["From"] = "Ana Müller <ana@contoso.example>"
+    message["From"] = sender
     message["To"] = "ben@contoso.example"
     message["Subject"] = subject
     message["Message-ID"] = "<1@contoso.example>"
@@ -33,4 +34,7 @@ def mail(
         inner["Subject"] = "the forwarded one"
         inner.set_content(forwarded.decode())
         message.add_attachment(inner)
+    for number, part in enumerate(each for each in message.walk() if each.is_multipart()):
+        if part.get_content_maintype() == "multipart":
+            part.set_boundary(f"=-=part-{number}=-=")
     return message.as_bytes()

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
-from tests.documents.compound import compound
+from examples.generator.formats.compound import compound
 
 type Cell = str | float | bool
 
@@ -21,11 +21,20 @@ _OPEN = "urn:oasis:names:tc:opendocument:xmlns"
 
 
 def package(parts: Mapping[str, str | bytes]) -> bytes:
-    """A zip of `parts`, the same bytes every time."""
+    """A zip of `parts`."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
         for name, content in parts.items():
             file.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def unfolded(packed: bytes) -> bytes:
+    """The same package without compression, whose bytes would differ between machines."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(packed)) as before, zipfile.ZipFile(out, "w") as after:
+        for entry in before.infolist():
+            after.writestr(zipfile.ZipInfo(entry.filename, entry.date_time), before.read(entry))
     return out.getvalue()
 
 

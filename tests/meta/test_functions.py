@@ -1,0 +1,115 @@
+"""The functions that the host indexes are exactly the ones we mean, and each of them is thin."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import function_app
+
+ROOT = Path(__file__).resolve().parents[2]
+TRIGGERS = ROOT / "shared" / "triggers"
+ORCHESTRATION, ACTIVITY, TIMER = "orchestrationTrigger", "activityTrigger", "timerTrigger"
+MOST_STATEMENTS = 6
+DECISIONS = (
+    *(ast.If, ast.IfExp, ast.BoolOp, ast.For, ast.AsyncFor, ast.While, ast.comprehension),
+    *(ast.Try, ast.Match, ast.Lambda),
+)
+
+Indexed = tuple[str, str, bool]
+# What it is called, what calls it, and whether it may speak to the durable engine.
+FUNCTIONS: dict[str, Indexed] = {
+    "run_job": (ORCHESTRATION, "", False),
+    "plan_round": (ACTIVITY, "", False),
+    "advance_chunk": (ACTIVITY, "", False),
+    "finish_job": (ACTIVITY, "", False),
+    "sweep": (TIMER, "%POSTERN_SWEEP_SCHEDULE%", True),
+    "healthz": ("httpTrigger", "GET healthz", False),
+    "readyz": ("httpTrigger", "GET readyz", False),
+    "submit_job": ("httpTrigger", "POST v1/jobs", True),
+    "estimate_job": ("httpTrigger", "POST v1/jobs/estimate", False),
+    "list_jobs": ("httpTrigger", "GET v1/jobs", False),
+    "show_job": ("httpTrigger", "GET v1/jobs/{job_id}", False),
+    "fetch_results": ("httpTrigger", "GET v1/jobs/{job_id}/results", False),
+    "fetch_report": ("httpTrigger", "GET v1/jobs/{job_id}/report", False),
+    "cancel_job": ("httpTrigger", "POST v1/jobs/{job_id}/cancel", True),
+    "retry_job": ("httpTrigger", "POST v1/jobs/{job_id}/retry", True),
+    "erase_job": ("httpTrigger", "DELETE v1/jobs/{job_id}", False),
+    "make_upload": ("httpTrigger", "POST v1/uploads", False),
+    "report_usage": ("httpTrigger", "GET v1/usage", False),
+    "list_findings": ("httpTrigger", "GET v1/findings", False),
+    "list_aliases": ("httpTrigger", "GET v1/aliases", False),
+    "openapi": ("httpTrigger", "GET v1/openapi.json", False),
+    "console": ("httpTrigger", "GET console", False),
+    "nowhere": ("httpTrigger", "GET|HEAD|POST|PUT|PATCH|DELETE {*path}", False),
+}
+# The durable library brings these itself, for HTTP calls out of orchestrations. Nobody calls them.
+BUILT_IN = {"BuiltIn__HttpActivity", "BuiltIn__HttpPollOrchestrator"}
+
+
+@pytest.fixture(scope="module")
+def indexed() -> dict[str, Indexed]:
+    """As the host sees them. An app can be indexed once."""
+    found: dict[str, Indexed] = {}
+    for function in function_app.app.get_functions():
+        name, called = function.get_function_name(), function.get_trigger()
+        assert name is not None
+        assert called is not None
+        trigger = called.get_dict_repr()
+        client = any(b.get_dict_repr()["type"] == "durableClient" for b in function.get_bindings())
+        assert name not in found, f"two functions are called {name}"
+        found[name] = (trigger["type"], called_by(trigger), client)
+        # Callers are checked by our own code; keys of the platform would refuse Event Grid and our clients.
+        assert str(trigger.get("authLevel", "ANONYMOUS")) == "ANONYMOUS", name
+    return found
+
+
+def called_by(trigger: dict[str, object]) -> str:
+    if trigger["type"] == "httpTrigger":
+        methods = trigger["methods"]
+        assert isinstance(methods, list)
+        return f"{'|'.join(str(method) for method in methods)} {trigger['route']}"
+    return str(trigger.get("schedule", ""))
+
+
+def test_the_host_finds_exactly_these_functions(indexed: dict[str, Indexed]) -> None:
+    assert {name: found for name, found in indexed.items() if name not in BUILT_IN} == FUNCTIONS
+
+
+def test_the_durable_library_brings_what_it_is_known_to_bring(indexed: dict[str, Indexed]) -> None:
+    assert indexed.keys() - FUNCTIONS.keys() == BUILT_IN
+
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def triggers() -> Iterator[tuple[str, Function]]:
+    for file in sorted(TRIGGERS.glob("*.py")):
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, Function) and any(
+                "blueprint." in ast.unparse(d) for d in node.decorator_list
+            ):
+                yield node.name, node
+
+
+def test_every_function_is_a_trigger_of_a_blueprint() -> None:
+    assert sorted(name for name, _ in triggers()) == sorted(FUNCTIONS)
+
+
+@pytest.mark.parametrize(("name", "function"), list(triggers()), ids=[name for name, _ in triggers()])
+def test_a_trigger_reads_calls_and_answers_and_decides_nothing(name: str, function: Function) -> None:
+    statements = sum(isinstance(node, ast.stmt) for node in ast.walk(function)) - 1
+    decisions = {type(node).__name__ for node in ast.walk(function) if isinstance(node, DECISIONS)}
+
+    assert statements <= MOST_STATEMENTS, f"{name} has {statements} statements"
+    assert not decisions, f"{name} decides: {', '.join(sorted(decisions))}"
+
+
+def test_function_app_registers_blueprints_and_does_nothing_else() -> None:
+    tree = ast.parse((ROOT / "function_app.py").read_text())
+
+    allowed = (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign, ast.For)
+    assert all(isinstance(node, allowed) for node in tree.body)
+    (loop,) = [node for node in tree.body if isinstance(node, ast.For)]
+    assert [ast.unparse(node) for node in loop.body] == ["app.register_functions(blueprint)"]

@@ -1,0 +1,185 @@
+"""Accepting a job: refused before anything is written, or on record with everything it needs."""
+
+from dataclasses import replace
+from datetime import timedelta
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+import pytest
+
+from shared.bootstrap import App
+from shared.domain.catalog import Tenant
+from shared.domain.errors import Conflict, NotFound, Rejected, TryAgainLater
+from shared.domain.ids import JobId, TenantId
+from shared.domain.jobs import Job, JobStatus
+from shared.domain.planning import Limits
+from shared.domain.pulses import Pulse
+from shared.services.sweep import STILLBORN
+from shared.stores.pulses import Pulses
+from shared.wire.bodies import read_job
+from shared.wire.problems import InputErrors, Unusable
+from tests.support.turns import race
+from tests.support.world import START, SUPPORT, World, a_body
+
+
+async def accept(
+    world: World, app: App, body: dict[str, Any], job_id: JobId, tenant: Tenant = SUPPORT
+) -> Job:
+    content = msgspec.json.encode(body)
+    return await app.accept_job(tenant, read_job(content), len(content), job_id, world.engine)
+
+
+def nothing_was_written(world: World) -> bool:
+    return not world.blobs._blobs and not any(p.rows for p in world.tables._partitions.values())
+
+
+async def test_an_accepted_job_is_on_record_with_all_that_was_decided() -> None:
+    world = World()
+
+    job = await world.submit(a_body(["a"], tags={"project": "p", "run_id": "night"}, deadline_hours=2.5))
+
+    assert (await world.see(job)).job == job
+    assert (job.status, job.run_id, job.model) == (JobStatus.ACCEPTED, "night", "gpt-5-mini")
+    assert job.deadline_at == START + timedelta(hours=2.5)
+    assert job.tags == {"project": "p", "run_id": "night"}
+    assert job.source.checked
+    assert world.engine.instances.keys() == {(job.id, 1)}
+
+
+async def test_without_a_run_and_a_deadline_the_job_is_its_own_run_and_has_thirty_hours() -> None:
+    job = await World().submit(a_body(["a"]))
+
+    assert job.run_id == job.id
+    assert job.deadline_at == START + timedelta(hours=30)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"alias": "nobody"}, NotFound, "known aliases: summarize"),
+        ({"endpoint": "embeddings"}, InputErrors, "line 1: body"),
+        ({"output_schema": {"type": "nonsense"}}, Rejected, "schema"),
+    ],
+    ids=["unknown alias", "another endpoint's bodies", "no schema"],
+)
+async def test_a_refused_job_leaves_nothing_behind(
+    change: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    world = World()
+
+    with pytest.raises(error, match=message):
+        await world.submit({**a_body(["a"]), **change})
+
+    assert nothing_was_written(world)
+    assert world.engine.instances == {}
+
+
+async def test_every_bad_line_is_named_and_nothing_is_written() -> None:
+    world = World()
+    body = a_body(["a", "b", "c", "d"])
+    body["requests"][1] = [1, 2, 3]
+    body["requests"][3]["custom_id"] = "r-0"
+
+    with pytest.raises(InputErrors) as errors:
+        await world.submit(body)
+
+    assert [error.line for error in errors.value.errors] == [2, 4]
+    assert nothing_was_written(world)
+
+
+async def test_a_request_larger_than_the_whole_quota_is_refused_by_its_line() -> None:
+    world = World(limits=Limits(requests=10, bytes=10**6, line_bytes=10**6, tokens=50))
+
+    with pytest.raises(InputErrors) as errors:
+        await world.submit(a_body(["short", "word " * 100]))
+
+    assert [error.line for error in errors.value.errors] == [2]
+    assert "quota" in errors.value.errors[0].message
+
+
+async def test_a_line_larger_than_the_provider_takes_is_refused_by_its_line() -> None:
+    world = World(limits=Limits(requests=10, bytes=10**6, line_bytes=500))
+
+    with pytest.raises(InputErrors) as errors:
+        await world.submit(a_body(["short", "x" * 600]))
+
+    assert [error.line for error in errors.value.errors] == [2]
+
+
+async def test_required_tags_must_be_there() -> None:
+    world = World()
+    strict = Tenant(id=TenantId("strict"), required_tags=("project", "owner"))
+
+    with pytest.raises(InputErrors, match=r"tags\.project"):
+        await world.submit(a_body(["a"], tags={"owner": "ana"}), tenant=strict)
+
+
+async def test_an_alias_without_a_deployment_for_the_hours_lane_cannot_be_used() -> None:
+    world = World()
+    catalog = world.catalog.catalog
+    (alias,) = catalog.aliases.values()
+    minutes_only = replace(alias, minutes=alias.hours, hours=())
+    world.catalog.catalog = replace(catalog, aliases=MappingProxyType({alias.name: minutes_only}))
+
+    with pytest.raises(Unusable, match="hours lane"):
+        await world.submit(a_body(["a"]))
+
+
+async def test_accepting_again_under_the_same_id_gives_the_same_job_and_starts_it() -> None:
+    world = World()
+    job_id = world.new_id()
+    world.engine.refusals.append(TryAgainLater("the engine does not answer"))
+    first = await accept(world, world.app, a_body(["a"]), job_id)
+    assert world.engine.instances == {}
+    world.clock.advance(timedelta(seconds=5))
+
+    again = await accept(world, world.app, a_body(["a"]), job_id)
+
+    assert again == first
+    assert world.engine.instances.keys() == {(job_id, 1)}
+
+
+async def test_a_job_that_is_well_on_its_way_is_not_started_again() -> None:
+    world = World()
+    world.provider.habits.runs_for = timedelta(hours=1)
+    job = await world.submit(a_body(["a"]))
+    await world.pass_time(minutes=1)
+    await world.engine.lose_everything()
+
+    await accept(world, world.app, a_body(["a"]), job.id)
+
+    assert world.engine.instances == {}
+
+
+@pytest.mark.parametrize("turns", range(1, 30))
+async def test_a_job_accepted_while_the_sweep_buries_the_pulse_of_its_first_try_keeps_one(turns: int) -> None:
+    world = World()
+    job_id = world.new_id()
+    await Pulses(world.tables).add(
+        Pulse(tenant=SUPPORT.id, job_id=job_id, run=1, due_at=START, deadline_at=START + timedelta(hours=30))
+    )
+    world.clock.advance(STILLBORN + timedelta(seconds=1))
+
+    async def sweep(app: App) -> object:
+        return await app.sweep(world.engine)
+
+    async def post(app: App) -> object:
+        return await accept(world, app, a_body(["a"]), job_id)
+
+    await race(world, [0] * turns + [1] * 60 + [0] * 60, sweep, post)
+
+    found = await world.app.read_job.jobs.find(SUPPORT.id, job_id)
+    assert (found is None) or (await Pulses(world.tables).find(job_id) is not None)
+
+
+async def test_a_pulse_that_was_written_since_it_was_read_is_not_buried() -> None:
+    world = World()
+    pulses = Pulses(world.tables)
+    await pulses.add(Pulse(tenant=SUPPORT.id, job_id=JobId("job_1"), run=1, due_at=START, deadline_at=START))
+    read = await pulses.find(JobId("job_1"))
+    assert read is not None
+    await pulses.replace(read, replace(read.value, run=2))
+
+    with pytest.raises(Conflict):
+        await pulses.bury(read)
