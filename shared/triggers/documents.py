@@ -5,7 +5,8 @@ import azure.functions as func
 import azurefunctions.extensions.bindings.blob as blob
 
 from shared.adapters.azure.orchestrations import DurableOrchestrations
-from shared.bootstrap import DOCUMENTS_QUEUE, STORAGE_EVENTS_QUEUE, application
+from shared.bootstrap import application
+from shared.bootstrap.parts import DOCUMENTS_QUEUE, STORAGE_EVENTS_QUEUE
 from shared.wire.paths import DOCUMENTS
 
 blueprint = df.Blueprint(http_auth_level=func.AuthLevel.ANONYMOUS)

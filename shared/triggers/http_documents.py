@@ -38,15 +38,7 @@ async def show_document(req: Request) -> Response:
 
 @blueprint.route(route="v1/documents/{document_id}/retry", methods=["POST"])
 async def retry_document(req: Request) -> Response:
-    async def retry(call: Call) -> Response:
-        async with whole_body(call.request, limit=64 * 1024, instead="a retry has no input") as content:
-            body = read_retry(content)
-        if body.params:
-            raise invalid("params", "cannot be changed for a document; change its pipeline")
-        document = await call.app.retry_document(await _asked_for(call), body.include)
-        return json_response(_view(call, document), status=202)
-
-    return await answer(req, retry)
+    return await answer(req, _retry)
 
 
 @blueprint.route(route="v1/documents/{document_id}", methods=["DELETE"])
@@ -66,6 +58,15 @@ async def rescore_pipeline(req: Request, client: df.DurableFunctionsClient) -> R
             return await _rescore(call, content, DurableOrchestrations(client))
 
     return await answer(req, rescore)
+
+
+async def _retry(call: Call) -> Response:
+    async with whole_body(call.request, limit=64 * 1024, instead="a retry has no input") as content:
+        body = read_retry(content)
+    if body.params:
+        raise invalid("params", "cannot be changed for a document; change its pipeline")
+    document = await call.app.retry_document(await _asked_for(call), body.include)
+    return json_response(_view(call, document), status=202)
 
 
 async def _rescore(call: Call, content: bytes, orchestrations: DurableOrchestrations) -> Response:

@@ -24,6 +24,10 @@ FUNCTIONS: dict[str, Indexed] = {
     "plan_round": (ACTIVITY, "", False),
     "advance_chunk": (ACTIVITY, "", False),
     "finish_job": (ACTIVITY, "", False),
+    "claim_document": ("blobTrigger", "documents/{name}", False),
+    "process_document": ("serviceBusTrigger", "documents", False),
+    "storage_event": ("serviceBusTrigger", "storage-events", False),
+    "gather_documents": (TIMER, "%POSTERN_GATHER_SCHEDULE%", True),
     "sweep": (TIMER, "%POSTERN_SWEEP_SCHEDULE%", True),
     "healthz": ("httpTrigger", "GET healthz", False),
     "readyz": ("httpTrigger", "GET readyz", False),
@@ -36,6 +40,11 @@ FUNCTIONS: dict[str, Indexed] = {
     "cancel_job": ("httpTrigger", "POST v1/jobs/{job_id}/cancel", True),
     "retry_job": ("httpTrigger", "POST v1/jobs/{job_id}/retry", True),
     "erase_job": ("httpTrigger", "DELETE v1/jobs/{job_id}", False),
+    "list_documents": ("httpTrigger", "GET v1/documents", False),
+    "show_document": ("httpTrigger", "GET v1/documents/{document_id}", False),
+    "retry_document": ("httpTrigger", "POST v1/documents/{document_id}/retry", False),
+    "erase_document": ("httpTrigger", "DELETE v1/documents/{document_id}", False),
+    "rescore_pipeline": ("httpTrigger", "POST v1/pipelines/{name}/rescore", True),
     "make_upload": ("httpTrigger", "POST v1/uploads", False),
     "report_usage": ("httpTrigger", "GET v1/usage", False),
     "list_findings": ("httpTrigger", "GET v1/findings", False),
@@ -70,7 +79,8 @@ def called_by(trigger: dict[str, object]) -> str:
         methods = trigger["methods"]
         assert isinstance(methods, list)
         return f"{'|'.join(str(method) for method in methods)} {trigger['route']}"
-    return str(trigger.get("schedule", ""))
+    called = (trigger.get(name) for name in ("schedule", "path", "queueName"))
+    return next((str(value) for value in called if value is not None), "")
 
 
 def test_the_host_finds_exactly_these_functions(indexed: dict[str, Indexed]) -> None:

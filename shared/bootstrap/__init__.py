@@ -1,56 +1,16 @@
 """The composition root: the one place where ports meet adapters, and the only reader of the environment."""
 
-import asyncio
-import logging
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-from shared.adapters.azure.blobs import AzureBlobs
-from shared.adapters.azure.clock import SystemClock
-from shared.adapters.azure.connections import (
-    EventTopic,
-    Identity,
-    StorageAccount,
-    StorageConnection,
-    TopicConnection,
-)
-from shared.adapters.azure.events import EventGridEvents, NoEvents
-from shared.adapters.azure.model_tokens import ModelTokens
-from shared.adapters.azure.service_bus import AzureServiceBusQueue, BusNamespace
-from shared.adapters.azure.tables import AzureTables
-from shared.adapters.entra.tokens import EntraTokens
-from shared.adapters.extract.extractor import ForkExtractor
-from shared.adapters.files.catalog_blob import CatalogBlob
-from shared.adapters.files.catalog_file import CatalogFile
-from shared.adapters.pricing.genai import GenaiPrices
-from shared.adapters.pricing.schemas import JsonschemaRsSchemas
-from shared.adapters.pricing.splitter import SemanticSplitter
-from shared.adapters.pricing.tokens import ToktokTokens
-from shared.adapters.pricing.windows import GenaiWindows
-from shared.adapters.providers.connection import Connection
-from shared.adapters.providers.model_registry import ModelRegistry
-from shared.adapters.providers.registry import ProviderRegistry
+from shared.bootstrap.parts import Parts
+from shared.bootstrap.real import real_parts
 from shared.domain.catalog import Deployment
 from shared.domain.errors import NotAdmitted
-from shared.domain.waits import Backoff
-from shared.ports.blobs import Blobs
 from shared.ports.catalog import CatalogSource
-from shared.ports.clock import Clock, Sleep
-from shared.ports.events import Events
-from shared.ports.extractor import Extractor
-from shared.ports.identity import TokenVerifier
-from shared.ports.models import Models
-from shared.ports.prices import Prices
-from shared.ports.providers import Providers
-from shared.ports.queue import Queue
-from shared.ports.schemas import Schemas
-from shared.ports.splitter import Splitter
+from shared.ports.clock import Clock
 from shared.ports.tables import Tables
-from shared.ports.tokens import Tokens
-from shared.ports.windows import Windows
 from shared.services.advance_chunk import AdvanceChunk
 from shared.services.announce import Announce, Notice
 from shared.services.authenticate import Authenticate
@@ -79,7 +39,6 @@ from shared.services.pace.pace import Pace
 from shared.services.planning.earlier import Earlier
 from shared.services.planning.first_round import PlanFirstRound
 from shared.services.planning.plan_round import PlanRound
-from shared.services.policy import Policy
 from shared.services.poll_chunk import PollChunk
 from shared.services.read_job import ReadJob
 from shared.services.report_usage import ReportUsage
@@ -90,7 +49,6 @@ from shared.services.sweep import Sweep
 from shared.services.sweep_providers import SweepProviders
 from shared.services.tasks.asking import Ways
 from shared.services.tasks.run_task import RunTask
-from shared.settings import BlobAddress, Settings
 from shared.stores.door import Replies, Uploads
 from shared.stores.jobs import Chunks, Jobs
 from shared.stores.ledger import Ledger
@@ -98,33 +56,7 @@ from shared.stores.notices import Findings, Outbox
 from shared.stores.pulses import Pulses
 from shared.stores.runs import Runs
 
-log = logging.getLogger(__name__)
-
-DOCUMENTS_QUEUE = "documents"
-STORAGE_EVENTS_QUEUE = "storage-events"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """Everything the use cases ask of the outside."""
-
-    tables: Tables
-    blobs: Blobs
-    events: Events
-    clock: Clock
-    sleep: Sleep
-    catalog: CatalogSource
-    providers: Providers
-    models: Models
-    queue: Queue
-    prices: Prices
-    tokens: Tokens
-    splitter: Splitter
-    windows: Windows
-    schemas: Schemas
-    extractor: Extractor
-    verifier: TokenVerifier | None
-    policy: Policy
+__all__ = ["App", "Parts", "application", "build", "real_parts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -356,117 +288,3 @@ def _advance_chunk(
 def application() -> App:
     """The app of this worker process, built on first use so that indexing the functions costs nothing."""
     return build(real_parts(os.environ))
-
-
-def real_parts(env: Mapping[str, str]) -> Parts:
-    """The parts of the deployed app. Nothing is connected before its first use."""
-    settings = Settings.from_env(env)
-    clock = SystemClock()
-    storage = StorageConnection(_account(settings))
-    blobs = AzureBlobs(storage, clock)
-    tokens = ToktokTokens()
-    connection = Connection(
-        key=env.__getitem__,
-        token=ModelTokens(_identity(settings)),
-        create_timeout=settings.create_timeout,
-        openai_scope=settings.openai_scope,
-        clock=clock,
-    )
-    return Parts(
-        tables=AzureTables(storage),
-        blobs=blobs,
-        events=_events(settings),
-        clock=clock,
-        sleep=asyncio.sleep,
-        catalog=_catalog(settings, env, blobs, clock),
-        providers=ProviderRegistry(connection),
-        models=ModelRegistry(connection),
-        queue=AzureServiceBusQueue(_bus(settings), DOCUMENTS_QUEUE, clock),
-        prices=GenaiPrices(),
-        tokens=tokens,
-        splitter=SemanticSplitter(tokens),
-        windows=GenaiWindows(),
-        schemas=JsonschemaRsSchemas(),
-        extractor=ForkExtractor(),
-        verifier=_verifier(settings, clock),
-        policy=policy_of(settings),
-    )
-
-
-def policy_of(settings: Settings) -> Policy:
-    return Policy(
-        poll=settings.poll_every,
-        job_deadline=settings.job_deadline,
-        stuck_after=settings.stuck_after,
-        max_attempts=settings.max_attempts,
-        capacity=Backoff(first=settings.first_capacity_wait, longest=settings.longest_capacity_wait),
-        create_timeout=settings.create_timeout,
-        lapse=settings.lapse_margin,
-        keep_results=settings.keep_results,
-        document_lease=settings.document_lease,
-        document_wait=Backoff(first=settings.first_document_wait, longest=settings.longest_document_wait),
-        document_patience=settings.document_patience,
-        document_late=settings.document_late,
-        max_instances=settings.max_instances,
-    )
-
-
-def _identity(settings: Settings) -> Identity:
-    client_id = settings.storage.client_id
-    return Identity(client_id=client_id, managed=client_id is not None)
-
-
-def _account(settings: Settings) -> StorageAccount:
-    return StorageAccount(
-        connection_string=settings.storage.connection_string,
-        blob_url=settings.storage.blob_endpoint,
-        table_url=settings.storage.table_endpoint,
-        identity=_identity(settings),
-    )
-
-
-def _bus(settings: Settings) -> BusNamespace:
-    client_id = settings.bus.client_id
-    return BusNamespace(
-        connection_string=settings.bus.connection_string,
-        host=settings.bus.namespace,
-        identity=Identity(client_id=client_id, managed=client_id is not None),
-    )
-
-
-def _events(settings: Settings) -> Events:
-    if settings.events is None:
-        return NoEvents()
-    topic = EventTopic(
-        endpoint=settings.events.endpoint, key=settings.events.key, identity=_identity(settings)
-    )
-    return EventGridEvents(TopicConnection(topic))
-
-
-def _catalog(settings: Settings, env: Mapping[str, str], blobs: Blobs, clock: Clock) -> CatalogSource:
-    if isinstance(settings.catalog, Path):
-        return CatalogFile(settings.catalog, env=env, clock=clock)
-    return CatalogBlob(
-        _blobs_of(settings, settings.catalog, blobs, clock), settings.catalog.path, env=env, clock=clock
-    )
-
-
-def _blobs_of(settings: Settings, address: BlobAddress, blobs: Blobs, clock: Clock) -> Blobs:
-    """The catalogue may lie in an account of its own."""
-    if address.account.rstrip("/") == (settings.storage.blob_endpoint or "").rstrip("/"):
-        return blobs
-    account = StorageAccount(
-        blob_url=address.account, table_url=address.account, identity=_identity(settings)
-    )
-    return AzureBlobs(StorageConnection(account), clock)
-
-
-def _verifier(settings: Settings, clock: Clock) -> TokenVerifier | None:
-    if settings.entra is None:
-        return None
-    return EntraTokens(
-        issuer=settings.entra.issuer,
-        audience=settings.entra.audience,
-        jwks_url=settings.entra.jwks_url,
-        clock=clock,
-    )
