@@ -164,7 +164,7 @@ async def test_a_wake_up_during_a_step_is_not_lost() -> None:
     world = World()
     job = await a_running_job(world, done=2)
     retrieve = world.provider.retrieve
-    asked = []
+    asked: list[object] = []
 
     async def retrieve_and_cancel(batch: object) -> object:
         seen = await retrieve(batch)  # type: ignore[arg-type]

@@ -410,7 +410,7 @@ async def test_an_erase_that_was_cut_short_is_finished_by_the_next() -> None:
     await world.run()
     delete = world.blobs.delete
 
-    async def delete_one(path: str) -> None:
+    async def delete_one(path: str, **more: str | None) -> None:
         await delete(path)
         raise TryAgainLater("503")
 
