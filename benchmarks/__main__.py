@@ -3,10 +3,11 @@
 import argparse
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Console
 
@@ -44,7 +45,7 @@ QUICK: Final = Sizes(
 )
 
 
-def plan(figures: Figures, here: Stack, sizes: Sizes) -> dict[str, Callable[[], Awaitable[None]]]:
+def plan(figures: Figures, here: Stack, sizes: Sizes) -> dict[str, Callable[[], Coroutine[Any, Any, None]]]:
     """What is measured under each name."""
 
     async def of_lines() -> None:
@@ -71,21 +72,27 @@ def main() -> None:
         "--only", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=", ".join(NAMES)
     )
     given = options.parse_args()
-    figures, console, loads = Figures(), Console(), [load()]
+    figures, console, loads = Figures(), _console(), [load()]
     with console.status("starting the local stack") as status, start_stack() as here:
         for name, measure in plan(figures, here, QUICK if given.quick else FULL).items():
             if name in given.only:
                 status.update(f"measuring {name}")
-                asyncio.run(_awaited(measure))
+                asyncio.run(measure())
                 loads.append(load())
+                _write(figures, loads, quick=given.quick)
     console.print(figures.table())
-    found = {**machine(), "quick": given.quick, "load": [round(each, 1) for each in loads]}
-    console.print(f"{found['cores']} cores, load {found['load']}; written to {LATEST.name}")
+    console.print(f"load {', '.join(f'{each:.1f}' for each in loads)}; written to benchmarks/{LATEST.name}")
+
+
+def _write(figures: Figures, loads: list[float], *, quick: bool) -> None:
+    """After every part: a run of an hour is not lost by what comes last."""
+    found = {**machine(), "quick": quick, "load": [round(each, 1) for each in loads]}
     LATEST.write_text(json.dumps({**found, "figures": figures.document()}, indent=1) + "\n")
 
 
-async def _awaited(measure: Callable[[], Awaitable[None]]) -> None:
-    await measure()
+def _console() -> Console:
+    """A pipe has no width, and the table needs some."""
+    return Console() if sys.stdout.isatty() else Console(width=120)
 
 
 if __name__ == "__main__":

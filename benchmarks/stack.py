@@ -22,7 +22,7 @@ from local.stack import Stack
 _MOST_MB: Final = 400.0
 _MOST_DELAY_MS: Final = 100.0
 _LARGE_BODY: Final = 31 * 1024 * 1024
-_NAMES: Final = {0.5: "half of them within", 0.99: "99 % within", 1.0: "the longest"}
+_NAMES: Final = {0.5: "median", 0.99: "99 %", 1.0: "longest"}
 _BLOCK: Final = 4 * 1024 * 1024
 
 
@@ -88,7 +88,7 @@ async def _others(figures: Figures, client: Client, group: str) -> AsyncIterator
         await asyncio.gather(*tasks, return_exceptions=True)
     for path, found in asked.items():
         for share in _NAMES:
-            name = f"GET {path} meanwhile, {_NAMES[share]}"
+            name = f"GET {path} meanwhile: {_NAMES[share]}"
             figures.add(group, name, 1000 * percentile(found, share), "ms", at_most=_MOST_DELAY_MS)
 
 

@@ -59,21 +59,13 @@ from shared.services.check_health import CheckHealth
 from shared.services.clear_chunk import ClearChunk
 from shared.services.collect_chunk import CollectChunk
 from shared.services.documents.claim_document import ClaimDocument
-from shared.services.documents.deliver_documents import DeliverDocuments
 from shared.services.documents.erase_document import EraseDocument
-from shared.services.documents.finish_document import BookDocument, FinishDocument
 from shared.services.documents.gather_documents import GatherDocuments
-from shared.services.documents.grip import TakeDocument
-from shared.services.documents.postpone import Postpone
+from shared.services.documents.lane import DocumentLane, DocumentPorts
 from shared.services.documents.process_document import ProcessDocument
-from shared.services.documents.publish_result import PublishResult
 from shared.services.documents.read_documents import ReadDocuments
 from shared.services.documents.rescore_pipeline import RescorePipeline
 from shared.services.documents.retry_document import RetryDocument
-from shared.services.documents.send_claim import SendClaim
-from shared.services.documents.start_document_job import StartDocumentJob
-from shared.services.documents.sweep_drop_zone import SweepDropZone
-from shared.services.documents.sweep_open_documents import SweepOpenDocuments
 from shared.services.documents.take_storage_events import TakeStorageEvents
 from shared.services.door.accept_job import AcceptJob
 from shared.services.door.check_job import CheckJob
@@ -99,8 +91,6 @@ from shared.services.sweep_providers import SweepProviders
 from shared.services.tasks.asking import Ways
 from shared.services.tasks.run_task import RunTask
 from shared.settings import BlobAddress, Settings
-from shared.stores.cursors import Cursors
-from shared.stores.documents import Documents, Gathering, OpenDocuments, Paths
 from shared.stores.door import Replies, Uploads
 from shared.stores.jobs import Chunks, Jobs
 from shared.stores.ledger import Ledger
@@ -177,7 +167,24 @@ def build(parts: Parts) -> App:
     clear = ClearChunk(chunks=stores.chunks)
     collect = CollectChunk(chunks=stores.chunks, blobs=parts.blobs, clock=parts.clock, notice=notice)
     accept = _accept(parts, stores)
-    documents = DocumentLane(parts, stores, announce, notice, accept)
+    documents = DocumentLane(
+        DocumentPorts(
+            tables=parts.tables,
+            blobs=parts.blobs,
+            queue=parts.queue,
+            catalog=parts.catalog,
+            providers=parts.providers,
+            prices=parts.prices,
+            schemas=parts.schemas,
+            extractor=parts.extractor,
+            clock=parts.clock,
+            policy=parts.policy,
+        ),
+        run_task=_run_task(parts, notice),
+        accept=accept,
+        announce=announce,
+        notice=notice,
+    )
     return App(
         clock=parts.clock,
         catalog=parts.catalog,
@@ -241,21 +248,12 @@ def build(parts: Parts) -> App:
         ),
         claim_document=documents.claim,
         process_document=documents.process,
-        take_storage_events=TakeStorageEvents(claim=documents.claim, notice=notice, clock=parts.clock),
+        take_storage_events=documents.take_storage_events,
         gather_documents=documents.gather,
         rescore_pipeline=documents.rescore,
-        read_documents=ReadDocuments(documents=stores.documents),
-        retry_document=RetryDocument(
-            documents=stores.documents,
-            open=stores.open_documents,
-            gathering=stores.gathering,
-            catalog=parts.catalog,
-            clock=parts.clock,
-            send=documents.send,
-        ),
-        erase_document=EraseDocument(
-            documents=stores.documents, paths=stores.paths, blobs=parts.blobs, clock=parts.clock
-        ),
+        read_documents=documents.read,
+        retry_document=documents.retry,
+        erase_document=documents.erase,
     )
 
 
@@ -270,110 +268,6 @@ class _Stores:
         self.outbox = Outbox(tables)
         self.replies = Replies(tables)
         self.uploads = Uploads(tables)
-        self.documents = Documents(tables)
-        self.paths = Paths(tables)
-        self.open_documents = OpenDocuments(tables)
-        self.gathering = Gathering(tables)
-        self.cursors = Cursors(tables)
-
-
-class DocumentLane:
-    """The use cases of dropped documents."""
-
-    def __init__(
-        self, parts: Parts, stores: _Stores, announce: Announce, notice: Notice, accept: AcceptJob
-    ) -> None:
-        book = BookDocument(ledger=stores.ledger, catalog=parts.catalog, prices=parts.prices)
-        self.finish = FinishDocument(
-            documents=stores.documents,
-            open=stores.open_documents,
-            blobs=parts.blobs,
-            publish=PublishResult(paths=stores.paths, blobs=parts.blobs),
-            book=book,
-            announce=announce,
-            notice=notice,
-        )
-        self.send = SendClaim(documents=stores.documents, queue=parts.queue)
-        self.claim = ClaimDocument(
-            documents=stores.documents,
-            paths=stores.paths,
-            open=stores.open_documents,
-            gathering=stores.gathering,
-            blobs=parts.blobs,
-            catalog=parts.catalog,
-            clock=parts.clock,
-            send=self.send,
-            finish=self.finish,
-        )
-        self.postpone = Postpone(
-            documents=stores.documents,
-            queue=parts.queue,
-            finish=self.finish,
-            book=book,
-            notice=notice,
-            clock=parts.clock,
-            policy=parts.policy,
-        )
-        self.process = ProcessDocument(
-            documents=stores.documents,
-            blobs=parts.blobs,
-            queue=parts.queue,
-            catalog=parts.catalog,
-            extractor=parts.extractor,
-            clock=parts.clock,
-            policy=parts.policy,
-            take=TakeDocument(documents=stores.documents, clock=parts.clock, policy=parts.policy),
-            run_task=_run_task(parts, notice),
-            finish=self.finish,
-            book=book,
-            postpone=self.postpone,
-            notice=notice,
-        )
-        start = StartDocumentJob(
-            blobs=parts.blobs,
-            providers=parts.providers,
-            schemas=parts.schemas,
-            accept=accept,
-            clock=parts.clock,
-            policy=parts.policy,
-        )
-        self.gather = GatherDocuments(
-            documents=stores.documents,
-            gathering=stores.gathering,
-            cursors=stores.cursors,
-            jobs=stores.jobs,
-            blobs=parts.blobs,
-            catalog=parts.catalog,
-            start=start,
-            clock=parts.clock,
-        )
-        self.rescore = RescorePipeline(
-            jobs=stores.jobs, blobs=parts.blobs, catalog=parts.catalog, start=start
-        )
-        self.deliver = DeliverDocuments(
-            documents=stores.documents, blobs=parts.blobs, clock=parts.clock, finish=self.finish
-        )
-        self.sweep_open = SweepOpenDocuments(
-            documents=stores.documents,
-            open=stores.open_documents,
-            queue=parts.queue,
-            send=self.send,
-            finish=self.finish,
-            postpone=self.postpone,
-            notice=notice,
-            clock=parts.clock,
-            policy=parts.policy,
-        )
-        self.sweep_drop_zone = SweepDropZone(
-            documents=stores.documents,
-            cursors=stores.cursors,
-            blobs=parts.blobs,
-            catalog=parts.catalog,
-            claim=self.claim,
-            notice=notice,
-            clock=parts.clock,
-            policy=parts.policy,
-        )
 
 
 def _run_task(parts: Parts, notice: Notice) -> RunTask:

@@ -20,8 +20,6 @@ log = logging.getLogger(__name__)
 START_SECONDS = 60.0
 START_ATTEMPTS = 3
 MAX_RESTART_DELAY_SECONDS = 3.0
-# A process that has lived this long was not killed by its own start.
-_SETTLED_SECONDS = 10.0
 
 
 class StartFailed(Exception):
@@ -85,9 +83,9 @@ class Supervisor:
         failures = 0
         while True:
             began = asyncio.get_running_loop().time()
-            code = await self._run_once(process)
+            code, came_up = await self._run_once(process)
             lived = asyncio.get_running_loop().time() - began
-            failures = 0 if lived > _SETTLED_SECONDS else failures + 1
+            failures = 0 if came_up else failures + 1
             if not self._ready[process.name].is_set() and failures >= START_ATTEMPTS:
                 raise StartFailed(self._post_mortem(process, code))
             log.warning(
@@ -95,8 +93,8 @@ class Supervisor:
             )
             await asyncio.sleep(min(0.1 * 2**failures, MAX_RESTART_DELAY_SECONDS))
 
-    async def _run_once(self, process: Process) -> int:
-        """Start the process, note when it is ready, and wait for its end."""
+    async def _run_once(self, process: Process) -> tuple[int, bool]:
+        """Start the process, note when it is ready, and wait for its end: its exit code, and if it came up."""
         running = await self._spawn(process)
         self._running[process.name] = running
         self._on_change(self.pids)
@@ -107,7 +105,8 @@ class Supervisor:
             if ready.done() and not ready.result():
                 log.warning("process.not_ready %s after %.0f s; killing it", process.name, START_SECONDS)
                 running.kill()
-            return await ended
+            code = await ended
+            return code, ready.done() and ready.result()
         finally:
             ready.cancel()
             ended.cancel()

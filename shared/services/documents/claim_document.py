@@ -37,6 +37,15 @@ class Claimed(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What lies at a path. `first`: nobody has seen this version before, so there is no record of it."""
+
+    versions: PathVersions
+    info: BlobInfo
+    first: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimDocument:
     documents: Documents
     paths: Paths
@@ -61,13 +70,8 @@ class ClaimDocument:
         seen = await self._look(drop, blob_path)
         if isinstance(seen, Claimed):
             return seen
-        versions, info = seen
-        described = describe(drop, info, versions, await self.catalog.current(), self.clock.now())
-        document = described.document
-        found = await self.documents.find(owner_of(document), document.id)
-        if found is None and document.known:
-            # It may have been recorded when its tenant or pipeline was not known yet.
-            found = await self.documents.find(None, document.id)
+        described = describe(drop, seen.info, seen.versions, await self.catalog.current(), self.clock.now())
+        found = None if seen.first else await self._recorded(described.document)
         if found is None:
             return await self._begin(described)
         if found.value.status is DocumentStatus.CLAIMED:
@@ -75,7 +79,14 @@ class ClaimDocument:
             await self._go_on(found, described.decided)
         return Claimed.KNOWN
 
-    async def _look(self, drop: Drop, blob_path: str) -> tuple[PathVersions, BlobInfo] | Claimed:
+    async def _recorded(self, document: Document) -> Stored[Document] | None:
+        found = await self.documents.find(owner_of(document), document.id)
+        if found is None and document.known:
+            # It may have been recorded when its tenant or pipeline was not known yet.
+            return await self.documents.find(None, document.id)
+        return found
+
+    async def _look(self, drop: Drop, blob_path: str) -> "_Seen | Claimed":
         """What lies there now, with its place in the order of the path's versions.
 
         The row is read before the look and replaced under its version: of two looks, the one that is noted
@@ -89,9 +100,10 @@ class ClaimDocument:
             if is_folder_marker(drop.path, info.size, info.metadata):
                 return Claimed.FOLDER
             if row is not None and row.value.newest_etag == info.etag:
-                return row.value, info
+                return _Seen(versions=row.value, info=info, first=False)
             try:
-                return await self._note_version(row, drop, info), info
+                versions = await self._note_version(row, drop, info)
+                return _Seen(versions=versions, info=info, first=True)
             except Conflict:
                 continue
 

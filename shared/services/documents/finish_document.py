@@ -4,6 +4,7 @@ The record is the commit: what comes before it is repeated until it is written, 
 needed, or kept in the outbox.
 """
 
+import asyncio
 import logging
 from dataclasses import dataclass
 
@@ -71,9 +72,11 @@ class FinishDocument:
 
     async def tidy(self, finished: Document) -> None:
         """What only an unfinished document needs."""
+        deletions = [self.open.remove(finished.id)]
         if finished.attempts and finished.job_id is None:
-            await self.blobs.delete(places.answer(finished.tenant, finished.id, finished.retries))
-        await self.open.remove(finished.id)
+            kept = places.answer(finished.tenant, finished.id, finished.retries)
+            deletions.append(self.blobs.delete(kept))
+        await asyncio.gather(*deletions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

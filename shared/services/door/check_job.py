@@ -101,6 +101,8 @@ class CheckJob:
             if in_full and body.kind is SourceKind.REQUESTS and traits.limits.tokens is not None:
                 await self._check_quota(deployment, lines, traits, oversizes)
             await pause()
+            if not in_full and body.kind is SourceKind.REQUESTS and reading.is_sound:
+                break  # the endpoint is known, and all lines are read again when they are planned
         if len(references) > MAX_REFERENCES:
             raise invalid(
                 "inputs", f"refer to {len(references):,} documents; {MAX_REFERENCES:,} are allowed in one job"

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
@@ -18,8 +19,9 @@ from shared.wire.problems import Clash
 log = logging.getLogger(__name__)
 
 KEPT: Final = timedelta(days=7)
-# An answer must begin within 230 s in front of a Functions app: after this, nobody is at it any more.
-HELD: Final = timedelta(minutes=5)
+# Renewed while a call is in flight: once it is over, nobody is at it any more.
+HELD: Final = timedelta(seconds=15)
+RENEWED_EVERY: Final = timedelta(seconds=4)
 
 Act = Callable[[JobId], Awaitable[str]]
 
@@ -36,19 +38,24 @@ class Once:
         A call that is refused leaves nothing behind: the key may be used again. After any other failure nobody
         knows what was written: the next call goes on under the same job id.
         """
-        digest, body_digest = _digest(key.encode()), await asyncio.to_thread(_digest, body)
+        digest, body_digest = hashlib.sha256(key.encode()).hexdigest(), hashlib.sha256(body).hexdigest()
         held = await self._hold(tenant, digest, body_digest, job_id)
         if held.value.answer is not None:
             return held.value.answer
+        hold = _Hold(self.replies, self.clock, held)
         try:
-            answer = await act(held.value.job_id)
+            async with hold:
+                answer = await act(held.value.job_id)
         except (GiveUp, NotFound, Conflict):
-            await self._forget(held)
+            await self._forget(hold.held)
             raise
         except Exception:
-            await self._let_go(held)
+            await self._let_go(hold.held)
             raise
-        await self.replies.replace(held, replace(held.value, answer=answer))
+        try:
+            await self.replies.replace(hold.held, replace(hold.held.value, answer=answer))
+        except Conflict as conflict:
+            raise _in_progress() from conflict
         return answer
 
     async def _hold(self, tenant: TenantId, digest: str, body_digest: str, job_id: JobId) -> Stored[Reply]:
@@ -94,8 +101,36 @@ class Once:
             log.info("reply.still_held", extra={"why": str(error)})
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+class _Hold:
+    """Ours while the block runs, however long that takes. `held` is the newest version of it."""
+
+    def __init__(self, replies: Replies, clock: Clock, held: Stored[Reply]) -> None:
+        self.held = held
+        self._replies = replies
+        self._clock = clock
+        self._over = asyncio.Event()
+        self._renewing: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> None:
+        self._renewing = asyncio.create_task(self._renew())
+
+    async def __aexit__(self, *_: object) -> None:
+        # Not cancelled: a renewal that is under way would leave us without the version it made.
+        self._over.set()
+        if self._renewing is not None:
+            await self._renewing
+
+    async def _renew(self) -> None:
+        while not self._over.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RENEWED_EVERY.total_seconds()):
+                    await self._over.wait()
+                    return
+            try:
+                longer = replace(self.held.value, held_until=self._clock.now() + HELD)
+                self.held = await self._replies.replace(self.held, longer)
+            except (Conflict, TryAgainLater) as error:
+                log.warning("reply.not_renewed", extra={"why": type(error).__name__})
 
 
 def _in_progress() -> Clash:

@@ -1,20 +1,22 @@
 """Make an upload the input of a job: claimed by that job alone, and copied as it is at this moment."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from shared.domain.errors import Conflict, NotFound
 from shared.domain.jobs import Job
 from shared.ports.blobs import BlobInfo, Blobs
 from shared.ports.clock import Clock
-from shared.services.door.once import HELD
 from shared.stores.door import Upload, Uploads
 from shared.stores.jobs import Jobs
 from shared.stores.stored import Stored
 from shared.wire import paths
 from shared.wire.problems import Clash, Unusable
 
-MAX_UPLOAD = 4 * 1024**3
+MAX_UPLOAD: Final = 4 * 1024**3
+# A client's call ends after 230 s at the latest: then nobody is at it any more.
+CLAIMED: Final = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,7 @@ class TakeUpload:
             raise NotFound(f"no upload {upload_id[:80]!r}")
         await self._check_free(job, stored.value, self.clock.now())
         info = await self._content(job, upload_id)
-        claim = replace(stored.value, used_by=job.id, claimed_until=self.clock.now() + HELD)
+        claim = replace(stored.value, used_by=job.id, claimed_until=self.clock.now() + CLAIMED)
         try:
             claimed = await self.uploads.replace(stored, claim)
         except Conflict as conflict:
