@@ -17,11 +17,17 @@ def finale(run: Run, out: Path) -> Group:
     return Group(*_hours(run), *_minutes(run), Text(), _files(run, out))
 
 
-def verdict(run: Run, seconds: float) -> Text:
+def summary(run: Run) -> Group:
+    """What came of both lanes, and nothing more."""
+    return Group(hours_table(run.finished), _note(), Text(), minutes_table(run.answered), _synchronous())
+
+
+def verdict(run: Run, seconds: float | None = None) -> Text:
     """The one sentence that says it all. Only for a demo that has nothing to complain about."""
     inputs = sum(each.report.submitted or 0 for each in run.finished)
     told = f"Every one of {inputs:,} inputs and {len(run.answered):,} documents has an outcome"
-    return Text(f"\n{told} ({seconds:.0f} s).", style="bold green")
+    took = "" if seconds is None else f" ({seconds:.0f} s)"
+    return Text(f"\n{told}{took}.", style="bold green")
 
 
 def _hours(run: Run) -> list[RenderableType]:
