@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from azure.servicebus import ServiceBusReceivedMessage
@@ -48,6 +49,8 @@ class QueueListener:
         self._connection = connection
         self._limits = limits
         self._invoker = invoker
+        # One for all: a connection that makes its own reads all the world's certificates, encrypted or not.
+        self._certificates = ssl.create_default_context()
         self._stopping = asyncio.Event()
         # Assumed, so that a broker that is not there from the start is told of.
         self._connected = True
@@ -97,7 +100,10 @@ class QueueListener:
     async def _receiver(self) -> AsyncIterator[ServiceBusReceiver]:
         async with (
             ServiceBusClient.from_connection_string(
-                self._connection, retry_total=_RETRIES, retry_backoff_factor=_RETRY_FACTOR
+                self._connection,
+                retry_total=_RETRIES,
+                retry_backoff_factor=_RETRY_FACTOR,
+                ssl_context=self._certificates,
             ) as client,
             AutoLockRenewer(max_lock_renewal_duration=self._limits.renew_for.total_seconds()) as renewer,
             client.get_queue_receiver(

@@ -22,7 +22,7 @@ from local.stack import Stack
 from tests.integration.postern import Caller, Json
 from tests.integration.provider import Provider, eventually
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 FINISHED = frozenset({"completed", "failed"})
 KEYS = {name: f"{name}-lane-key" for name in ("support", "retail", "operators")}
 # A sweep looks at what has not moved for so long.
@@ -106,7 +106,7 @@ class Lane:
 
     def record(self, path: str) -> Json:
         """The record of the only version dropped at `path`, once there is one."""
-        [found] = eventually(lambda: self.records(path), seconds=PATIENCE)
+        [found] = once(lambda: self.records(path))
         return found
 
     def finished(self, path: str, *, seconds: float = PATIENCE) -> Json:
@@ -118,12 +118,19 @@ class Lane:
         """The records of everything below `folder`, once `count` versions have their end; fails when late."""
         deadline = time.monotonic() + seconds
         while True:
+            # A look at the results is cheap; not every version leaves one, so that now and then the records tell.
+            self._wait_for_results(folder, count, seconds=3)
             found = patiently(lambda: self.records(folder))
             if len(found) >= count and all(each["status"] in FINISHED for each in found):
                 assert len(found) == count, f"{len(found)} records instead of {count}"
                 return found
-            states = Counter(each["status"] for each in found)
+            states = dict(Counter(each["status"] for each in found))
             assert time.monotonic() < deadline, f"after {seconds:.0f} s: {states} of {count}; {self.counts()}"
+            time.sleep(0.2)
+
+    def _wait_for_results(self, folder: str, count: int, *, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while len(self.results(folder)) < count and time.monotonic() < until:
             time.sleep(0.3)
 
     def calls(self, records: Iterable[Json], *, operation: str = "chat") -> Counter[str]:
@@ -140,7 +147,7 @@ class Lane:
 
     def published(self, record: Json) -> list[Json]:
         """The same, once there are any."""
-        return eventually(lambda: self.events(record))
+        return once(lambda: self.events(record))
 
     def booked(self, project: str, *, caller: Caller | None = None) -> Json:
         """What the ledger has for a project."""
@@ -232,6 +239,11 @@ def patiently[T](call: Callable[[], T], *, seconds: float = PATIENCE) -> T:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.2)
+
+
+def once[T](look: Callable[[], T]) -> T:
+    """What `look` finds, as soon as that is something. Nobody being there to answer is nothing."""
+    return eventually(lambda: patiently(look), seconds=PATIENCE)
 
 
 def a_folder(tenant: str = "support", pipeline: str = "notes") -> str:

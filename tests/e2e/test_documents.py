@@ -6,13 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from examples.generator.formats import office, pdf
-from tests.documents import hostile
-from tests.e2e.documents_support import Lane, a_folder, answered, document_url, texts
+from tests.documents import hostile, office, pdf
+from tests.e2e.documents_support import Lane, a_folder, answered, document_url, once, texts
 from tests.integration.postern import Json, problem
-from tests.integration.provider import eventually
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 
 NAMES = (
     "a file with spaces.txt",
@@ -208,7 +206,7 @@ def test_the_newest_version_stands(lane: Lane) -> None:
     path = f"{folder}versions.txt"
     lane.provider.rule({"operation": "chat", "contains": "slowword"}, {"delay_ms": 4000})
     lane.drop(path, b"slowword first version.")
-    first = eventually(lambda: lane.calls(lane.records(path)) and lane.record(path))
+    first = once(lambda: lane.calls(lane.records(path)) and lane.record(path))
     lane.drop(path, b"The second version.")
 
     records = lane.all_finished(path, 2)

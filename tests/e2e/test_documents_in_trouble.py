@@ -11,11 +11,10 @@ from datetime import datetime
 import pytest
 
 from tests.documents import hostile
-from tests.e2e.documents_support import Lane, a_folder, patiently, texts, watched
+from tests.e2e.documents_support import Lane, a_folder, once, patiently, texts, watched
 from tests.integration.postern import Json
-from tests.integration.provider import eventually
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 
 MANY = 60
 MB = 2**20
@@ -34,9 +33,7 @@ def test_events_that_come_three_times_in_disorder_or_never_make_one_call_each(la
     after = lane.stack.feed_counts()
     lost = after["lost"] - before["lost"]
     assert lost > 0
-    eventually(
-        lambda: lane.stack.feed_counts()["delivered"] - before["delivered"] == 3 * (MANY - lost), seconds=20
-    )
+    once(lambda: lane.stack.feed_counts()["delivered"] - before["delivered"] == 3 * (MANY - lost))
     assert {record["outcome"] for record in records} == {"succeeded"}
     assert lane.results(folder) == {record["path"] for record in records}
     assert lane.calls(records) == {record["id"]: 1 for record in records}
@@ -50,13 +47,13 @@ def test_a_host_that_dies_with_calls_in_flight_repeats_at_most_those_and_books_t
     lane.provider.rule({"operation": "chat", "contains": folder}, {"delay_ms": 2000})
     for path, content in texts(folder, 40).items():
         lane.drop(path, content, project=project)
-    eventually(lambda: len(calls_for(lane, folder)) >= 12)
+    once(lambda: len(calls_for(lane, folder)) >= 12)
 
     restarted = lane.kill("host")
     in_flight = calls_for(lane, folder, unfinished=True)
     restarted()
     lane.provider.clear()
-    records = lane.all_finished(folder, 40, seconds=90)
+    records = lane.all_finished(folder, 40)
 
     assert {record["outcome"] for record in records} == {"succeeded"}
     assert lane.results(folder) == {record["path"] for record in records}
@@ -75,10 +72,10 @@ def test_a_broker_that_dies_loses_no_message(lane: Lane) -> None:
     folder = a_folder()
     lane.provider.rule({"operation": "chat", "contains": folder}, {"delay_ms": 300})
     lane.drop_all(texts(folder, 40))
-    eventually(lambda: len(calls_for(lane, folder)) >= 8)
+    once(lambda: len(calls_for(lane, folder)) >= 8)
 
     lane.kill("servicebus")()
-    records = lane.all_finished(folder, 40, seconds=90)
+    records = lane.all_finished(folder, 40)
 
     assert {record["outcome"] for record in records} == {"succeeded"}
     assert lane.calls(records) == {record["id"]: 1 for record in records}
@@ -90,7 +87,7 @@ def test_a_gateway_that_is_out_of_order_delays_and_kills_nothing(lane: Lane) -> 
     lane.provider.rule({"operation": "chat", "model": "shaky"}, {"status": 503})
     for path, content in texts(folder, 30).items():
         lane.drop(path, content, project=project)
-    eventually(lambda: len(lane.records(folder)) == 30)
+    once(lambda: len(lane.records(folder)) == 30)
     until = time.monotonic() + 20
     while time.monotonic() < until:
         assert lane.results(folder) == set()
@@ -102,7 +99,7 @@ def test_a_gateway_that_is_out_of_order_delays_and_kills_nothing(lane: Lane) -> 
     assert refused < 30, "an open breaker spares a gateway that is out of order"
 
     lane.provider.clear()
-    records = lane.all_finished(folder, 30, seconds=90)
+    records = lane.all_finished(folder, 30)
 
     assert {record["outcome"] for record in records} == {"succeeded"}
     assert lane.called_for(records) == refused + 30
@@ -126,7 +123,7 @@ def test_a_flood_of_one_tenant_does_not_hold_up_another(lane: Lane) -> None:
     assert left > 20, "the flood must last longer than what comes beside it"
     assert beside < 2 * alone + 5, f"{alone:.1f} s alone, {beside:.1f} s beside the flood"
     lane.provider.clear()
-    records = lane.all_finished(flood, 100, seconds=120)
+    records = lane.all_finished(flood, 100)
     assert lane.calls(records) == {record["id"]: 1 for record in records}
 
 
@@ -140,7 +137,7 @@ def test_a_dead_letter_is_what_crashed_again_and_again_and_says_so(lane: Lane) -
     lane.lose_record(record)
     lane.provider.clear()
 
-    [(body, reason, description)] = eventually(lane.dead_letters, seconds=60)
+    [(body, reason, description)] = once(lane.dead_letters)
 
     assert record["id"] in body
     assert len(body) < 4096
@@ -165,7 +162,7 @@ def test_large_and_hostile_files_leave_memory_flat_and_others_moving(lane: Lane)
             }
         )
         small = lane.all_finished(others, 10)
-        large = {r["path"].removeprefix(folder): r for r in lane.all_finished(folder, 4, seconds=90)}
+        large = {r["path"].removeprefix(folder): r for r in lane.all_finished(folder, 4)}
 
     assert {record["outcome"] for record in small} == {"succeeded"}
     assert {r["outcome"] for r in large.values()} == {"failed"}, large
@@ -191,7 +188,7 @@ def seconds_for(lane: Lane, folder: str, count: int) -> float:
     """From the first drop to the last end."""
     begun = time.time()
     lane.drop_all(texts(folder, count))
-    records = lane.all_finished(folder, count, seconds=120)
+    records = lane.all_finished(folder, count)
     assert lane.calls(records) == {record["id"]: 1 for record in records}
     return max(moment(record) for record in records) - begun
 
