@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shared.adapters.memory.provider import REFUSED_AT_THE_DOOR, Course
 from shared.adapters.memory.provider_rows import Fate
 from shared.domain.chunks import BatchEnd
-from shared.domain.errors import NotAdmitted, NotFound, RateLimited, TryAgainLater, Unknowable
+from shared.domain.errors import NotAdmitted, NotFound, PosternError, RateLimited, TryAgainLater, Unknowable
 from shared.domain.outcomes import Outcome
 from shared.domain.planning import Limits
 from shared.domain.usage import Usage
@@ -31,7 +31,7 @@ courses = (
     | st.builds(Course, end=st.just(BatchEnd.FAILED), code=codes)
     | st.just(REFUSED_AT_THE_DOOR)
 )
-FAULTS = {
+FAULTS: dict[str, list[PosternError]] = {
     "stage": [TryAgainLater("503"), NotAdmitted("401")],
     "staged": [TryAgainLater("503"), NotFound("404")],
     "find": [TryAgainLater("503")],
