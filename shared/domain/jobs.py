@@ -123,7 +123,10 @@ class Totals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What a tenant submitted to the hours lane."""
+    """What a tenant submitted to the hours lane.
+
+    `held_by` is a job of the same run that buys some of the same answers: until it has ended, this one waits.
+    """
 
     id: JobId
     tenant: TenantId
@@ -143,6 +146,7 @@ class Job:
     retry_of: JobId | None = None
     late: bool = False
     reason: str | None = None
+    held_by: JobId | None = None
     cancel_requested_at: datetime | None = None
     plan: Plan | None = None
     totals: Totals | None = None

@@ -78,7 +78,7 @@ class PollChunk:
                 deferrals=chunk.deferrals + 1,
                 due_at=self.clock.now() + wait,
                 intended_at=None,
-                remote=replace(chunk.remote, batch=None, completed=None, failed=None),
+                remote=replace(chunk.remote, batch=None, completed=None, failed=None, expires_at=None),
             ),
         )
 

@@ -6,7 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from tests.documents import hostile, office, pdf
+from examples.generator.formats import office, pdf
+from tests.documents import hostile
 from tests.e2e.documents_support import Lane, a_folder, answered, document_url, once, texts
 from tests.integration.postern import Json, problem
 

@@ -68,11 +68,9 @@ class Earlier:
             yield head(settled)[1], settled
 
     async def claims_any(self, job: Job, keys: Container[str]) -> bool:
-        """Whether an unfinished job has bought, or is going to buy, any of these. Unplanned: assume it."""
-        if job.plan is None:
-            return True
-        if not job.plan.rounds:
-            return False  # its input was refused
+        """Whether a job that is planned buys any of these; one whose input was refused buys nothing."""
+        if job.plan is None or not job.plan.rounds:
+            return False
         paths = JobPaths(job.tenant, job.id)
         async for handful in own_lines(self.blobs, paths.index(job.plan.rounds[0])):
             if any(read_index_line(content).k in keys for content in handful):

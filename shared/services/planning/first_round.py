@@ -82,6 +82,8 @@ class PlanFirstRound:
             answered = await self.earlier.answers(job)
         except Refused as refusal:
             return Unrunnable(refusal=refusal, inputs=0)
+        if not job.is_cancelling and (unplanned := [o for o in answered.unfinished if o.plan is None]):
+            return Claimed(by=unplanned[0])
         limits = provider.traits.limits
         cutter = Cutter(
             blobs=self.blobs, paths=JobPaths(job.tenant, job.id), run=run, limits=limits, next_n=0

@@ -84,6 +84,8 @@ class PlanRound:
         if job.is_finished:
             return Round()
         if job.plan is None:
+            if await self._is_held(job):
+                return Round(wait=self.policy.poll)
             planned = await self._plan_first(job, run)
             if isinstance(planned, Round):
                 return planned
@@ -108,22 +110,34 @@ class PlanRound:
         if isinstance(planned, Unrunnable):
             return await self._refuse(job, planned)
         if isinstance(planned, Claimed):
-            return await self._hold(job)
+            return await self._hold(job, planned.by)
         await self._write_round(job, 1, run, planned.seeds)
         endpoint, plan = planned.endpoint, planned.plan
         await self.heart.check(job.id, run)
         return await self._amend_unplanned(
-            job, lambda j: replace(j, plan=plan, endpoint=endpoint, reason=None)
+            job, lambda j: replace(j, plan=plan, endpoint=endpoint, reason=None, held_by=None)
         )
 
     async def _amend_unplanned(self, job: Job, change: Callable[[Job], Job]) -> Job:
         """The first plan stands: chunks may have been cut by it since we looked."""
         return await amend_job(self.jobs, job.tenant, job.id, lambda j: change(j) if j.plan is None else j)
 
-    async def _hold(self, job: Job) -> Round:
-        """Another job of the run buys some of the same answers first; they will be taken from there."""
-        await self._amend_unplanned(job, lambda j: replace(j.after(JobEvent.HOLD), reason=SAME_RUN))
+    async def _hold(self, job: Job, other: Job) -> Round:
+        """Another job of the run buys some of the same answers first; they will be taken from there.
+
+        As long as that is certain, the input is not read again. What an unplanned job will buy is not.
+        """
+        by = other.id if other.plan is not None else None
+        await self._amend_unplanned(
+            job, lambda j: replace(j.after(JobEvent.HOLD), reason=SAME_RUN, held_by=by)
+        )
         return Round(wait=self.policy.poll)
+
+    async def _is_held(self, job: Job) -> bool:
+        if job.held_by is None or job.is_cancelling:
+            return False
+        other = await self.jobs.find(job.tenant, job.held_by)
+        return other is not None and not other.value.is_finished
 
     async def _refuse(self, job: Job, found: Unrunnable) -> Round:
         """The input cannot be run: every input of it has failed, and the errors say why."""

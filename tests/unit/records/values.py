@@ -115,6 +115,7 @@ jobs: SearchStrategy[Job] = st.builds(
     retry_of=maybe_names,
     late=st.booleans(),
     reason=maybe_names,
+    held_by=maybe_names,
     cancel_requested_at=maybe_instants,
     plan=st.none() | plans,
     totals=st.none() | totals,

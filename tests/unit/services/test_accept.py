@@ -161,8 +161,9 @@ async def test_a_job_accepted_while_the_sweep_buries_the_pulse_of_its_first_try_
     )
     world.clock.advance(STILLBORN + timedelta(seconds=1))
 
-    async def sweep(app: App) -> None:
+    async def sweep(app: App) -> object:
         await app.sweep(world.engine)
+        return None
 
     async def post(app: App) -> object:
         return await accept(world, app, a_body(["a"]), job_id)

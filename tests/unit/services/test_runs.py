@@ -1,5 +1,6 @@
 """Several jobs with one run_id: what succeeded is never bought again, and who comes second waits."""
 
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from types import MappingProxyType
@@ -176,6 +177,25 @@ async def test_the_second_of_two_jobs_waits_for_the_answers_of_the_first() -> No
     assert [r["reused"] for r in await world.results(second)] == [True, False]
     assert await requests_sent(world) == [2, 1]
     assert (await world.see(second)).job.reason is None
+
+
+async def test_a_job_that_waits_for_another_does_not_read_its_input_again_and_again() -> None:
+    world = World()
+    world.provider.habits.runs_for = timedelta(hours=5)
+    await world.submit(a_body(["a"], **NIGHT))
+    await world.pass_time(minutes=1)
+    second = await world.submit(a_body(["a", "b"], **NIGHT))
+    read, reads = world.blobs.read, Counter[str]()
+
+    def counted(path: str, **more: Any) -> Any:
+        reads[path] += 1
+        return read(path, **more)
+
+    world.blobs.read = counted  # type: ignore[method-assign]
+    await world.run()
+
+    assert reads[second.source.path] == 2
+    assert [r["reused"] for r in await world.results(second)] == [True, False]
 
 
 async def test_two_jobs_that_begin_at_the_same_moment_buy_each_request_once() -> None:
