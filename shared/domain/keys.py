@@ -25,6 +25,15 @@ def digest(parts: Iterable[bytes], *, person: bytes) -> str:
     return hashed.hexdigest()
 
 
+def digest_of(key: str) -> bytes | None:
+    """The 16 bytes that tell a key from all others of its run. None: it is no key of a request."""
+    try:
+        found = bytes.fromhex(key[-32:])
+    except ValueError:
+        return None
+    return found if len(found) == 16 else None
+
+
 class KeyMaker:
     """Keys of one job's requests. What all of them share is hashed once."""
 

@@ -23,7 +23,7 @@ from shared.services.submit_chunk import SubmitChunk
 from shared.stores.jobs import Chunks, Jobs
 from shared.stores.stored import Stored
 
-DONE = timedelta(0)
+DUE = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +49,18 @@ class AdvanceChunk:
         """
         async with self.heart.beating(job_id, run):
             wait = await self._advance(tenant, job_id, n)
-        await self.heart.beat(job_id, run, next_in=wait or timedelta(0))
+        await self.heart.beat(job_id, run, next_in=await self._others_wait(job_id) if wait is None else wait)
         return wait
+
+    async def _others_wait(self, job_id: JobId) -> timedelta:
+        """How long the job sleeps at most when this chunk is done: until one of the open ones is due."""
+        now = self.clock.now()
+        waits = [
+            max(chunk.due_at - now, DUE) if chunk.due_at else self.policy.late_poll
+            for chunk in await self.chunks.of(job_id)
+            if not chunk.is_done
+        ]
+        return min(waits, default=DUE)
 
     async def _advance(self, tenant: TenantId, job_id: JobId, n: int) -> timedelta | None:
         while True:

@@ -22,3 +22,8 @@ class Policy:
     def hiccup(self) -> timedelta:
         """The wait after a fault that should pass by itself."""
         return min(self.poll, timedelta(seconds=30))
+
+    @property
+    def late_poll(self) -> timedelta:
+        """A late batch is asked about less often: it has shown that it is in no hurry."""
+        return 4 * self.poll

@@ -3,7 +3,6 @@
 import logging
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
 
 from shared.domain.chunks import BatchEnd, Chunk, ChunkEvent
 from shared.domain.errors import NotFound
@@ -19,9 +18,6 @@ from shared.stores.jobs import Chunks
 from shared.stores.stored import Stored
 
 log = logging.getLogger(__name__)
-
-# A late batch is asked about less often: it has shown that it is in no hurry.
-LATE_FACTOR: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +63,8 @@ class PollChunk:
         now = replace(chunk, remote=remote, cancel_sent_at=cancel_sent_at)
         if now != chunk:
             await self.chunks.replace(stored, now)
-        return Wait(self.policy.poll * (LATE_FACTOR if job.late and not job.is_cancelling else 1))
+        slowly = job.late and not job.is_cancelling
+        return Wait(self.policy.late_poll if slowly else self.policy.poll)
 
     async def _back_to_waiting(self, stored: Stored[Chunk]) -> Stored[Chunk]:
         """Accepted, then refused for want of room: nothing ran, so a new batch may be asked for."""

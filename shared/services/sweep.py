@@ -52,8 +52,7 @@ class Sweep:
     sweep_providers: SweepProviders
 
     async def __call__(self, orchestrations: Orchestrations) -> None:
-        async for pulse in self.pulses.all():
-            await self._guarded("job", self._look_at(pulse, orchestrations))
+        await self._guarded("jobs", self._look_at_all(orchestrations))
         await self._guarded("providers", self.sweep_providers())
         await self._guarded("outbox", self._publish())
         await self._guarded("engine", orchestrations.forget_finished())
@@ -63,6 +62,13 @@ class Sweep:
             await look
         except PosternError as error:
             log.warning("sweep.look_failed", extra={"what": what, "why": str(error)})
+        except Exception:
+            # A record that nobody can read must not hide the others from the only pass that looks at them.
+            log.exception("sweep.look_broken", extra={"what": what})
+
+    async def _look_at_all(self, orchestrations: Orchestrations) -> None:
+        async for pulse in self.pulses.all():
+            await self._guarded(f"job {pulse.value.job_id}", self._look_at(pulse, orchestrations))
 
     async def _look_at(self, pulse: Stored[Pulse], orchestrations: Orchestrations) -> None:
         found = await self.jobs.find(pulse.value.tenant, pulse.value.job_id)

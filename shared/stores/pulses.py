@@ -1,14 +1,18 @@
 """The heartbeats of unfinished jobs, spread over shards so that no partition is everybody's."""
 
+import logging
 import zlib
 from collections.abc import AsyncIterator
 from typing import Final
 
+from shared.domain.errors import GiveUp
 from shared.domain.ids import JobId
 from shared.domain.pulses import Pulse
 from shared.ports.tables import Tables
 from shared.stores.stored import Stored
 from shared.wire.records import small
+
+log = logging.getLogger(__name__)
 
 PULSES: Final = "pulses"
 SHARDS: Final = 8
@@ -38,6 +42,12 @@ class Pulses:
         await self._tables.delete(PULSES, _shard(job), job)
 
     async def all(self) -> AsyncIterator[Stored[Pulse]]:
+        """Every one that this version of the app can read: another's hides no other."""
         for shard in range(SHARDS):
             async for entity in self._tables.scan(PULSES, f"open-{shard}"):
-                yield Stored(small.pulse_from_fields(entity.fields), entity)
+                try:
+                    pulse = small.pulse_from_fields(entity.fields)
+                except GiveUp as unknown:
+                    log.warning("pulse.unreadable", extra={"job_id": entity.row, "why": str(unknown)})
+                    continue
+                yield Stored(pulse, entity)

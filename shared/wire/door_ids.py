@@ -3,6 +3,7 @@
 import hashlib
 from typing import Final
 
+from shared.domain.digest_numbers import DigestNumbers
 from shared.wire.door_faults import BadField, kind_of
 from shared.wire.problems import short
 
@@ -10,17 +11,17 @@ MAX_CUSTOM_ID: Final = 512
 
 
 class CustomIds:
-    """Remembers every id of a job by a digest of 16 bytes, about 150 bytes of memory a request."""
+    """Remembers every id of a job by a digest."""
 
     def __init__(self) -> None:
-        self._lines: dict[bytes, int] = {}
+        self._lines = DigestNumbers()
 
     def take(self, entry: dict[str, object], *, line: int, position: int) -> str:
         """The id of the request at `position` (from 1), which is its name if it was given none."""
         given = "custom_id" in entry
         name = _checked(entry["custom_id"]) if given else str(position)
         digest = hashlib.blake2b(name.encode(), digest_size=16).digest()
-        first = self._lines.setdefault(digest, line)
+        first = self._lines.first(digest, line)
         if first != line:
             raise BadField("custom_id", _duplicate(name, given=given, first=first, line=line))
         return name

@@ -8,10 +8,14 @@ from shared.domain.usage import Spend, Usage
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`p` is the lowest input position that asks for this request. `spent` is what earlier rounds cost."""
+    """`p` is the lowest input position that asks for this request. `spent` is what earlier rounds cost.
+
+    `t` are its tokens, estimated; None where nobody counted.
+    """
 
     k: str
     p: int
+    t: int | None = None
     spent: "Spent | None" = None
 
 

@@ -133,10 +133,10 @@ class Instance:
                 return
 
     async def die(self) -> None:
-        running = [call.running for call in self.context.calls if call.running and not call.running.done()]
-        for task in running:
+        begun = [call.running for call in self.context.calls if call.running]
+        for task in begun:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await asyncio.gather(*begun, return_exceptions=True)
 
     async def _answer(self, app: App, awaited: Call) -> None:
         for call in self.context.calls:

@@ -47,9 +47,12 @@ class Mains:
         number = self.effects
         if number == self._cut_before:
             self._cut()
-        yield
-        if number == self._cut_after:
-            self._cut()
+        try:
+            yield
+        finally:
+            # Also after an effect whose answer was lost.
+            if number == self._cut_after:
+                self._cut()
         self.check()
 
     def _cut(self) -> None:

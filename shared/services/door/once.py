@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from shared.domain.errors import Conflict, TryAgainLater
+from shared.domain.errors import Conflict, GiveUp, NotFound, TryAgainLater
 from shared.domain.ids import JobId, TenantId
 from shared.ports.clock import Clock
 from shared.stores.door import Replies, Reply
@@ -35,7 +35,8 @@ class Once:
         """What `act` answered the first time. `act` gets the job id that the first call was given.
 
         Raise `Clash` while the first call is in flight, and when the key was used with another body.
-        A call that fails leaves nothing behind: the key may be used again.
+        A call that is refused leaves nothing behind: the key may be used again. After any other failure nobody
+        knows what was written: the next call goes on under the same job id.
         """
         digest, body_digest = _digest(key.encode()), await asyncio.to_thread(_digest, body)
         held = await self._hold(tenant, digest, body_digest, job_id)
@@ -45,8 +46,11 @@ class Once:
         try:
             async with hold:
                 answer = await act(held.value.job_id)
-        except Exception:
+        except (GiveUp, NotFound, Conflict):
             await self._forget(hold.held)
+            raise
+        except Exception:
+            await self._let_go(hold.held)
             raise
         try:
             await self.replies.replace(hold.held, replace(hold.held.value, answer=answer))
@@ -88,6 +92,13 @@ class Once:
             await self.replies.forget(held)
         except Conflict:
             log.info("reply.taken_over")
+
+    async def _let_go(self, held: Stored[Reply]) -> None:
+        """The key stays with its job id; whoever comes next need not wait until we would have been done."""
+        try:
+            await self.replies.replace(held, replace(held.value, held_until=self.clock.now()))
+        except (Conflict, TryAgainLater) as error:
+            log.info("reply.still_held", extra={"why": str(error)})
 
 
 def _digest(content: bytes) -> str:

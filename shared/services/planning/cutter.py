@@ -2,6 +2,7 @@
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from typing import Self
 
 from shared.domain.planning import Limits, Packer
 from shared.ports.blobs import Blobs
@@ -12,7 +13,7 @@ from shared.wire.paths import JobPaths
 
 @dataclass(slots=True)
 class Cutter:
-    """Feed requests in order, then `close` for the seeds. Leaving it by an exception drops the open chunk.
+    """Feed requests in order, then `close` for the seeds. Left without that, it drops the open chunk.
 
     `next_n` is the number of the first chunk it opens.
     """
@@ -32,11 +33,11 @@ class Cutter:
     def __post_init__(self) -> None:
         self._packer = Packer(self.limits)
 
-    async def add(self, member: Member, content: bytes, tokens: int | None) -> None:
-        """`content` is the provider's line. `tokens` None: nobody counts."""
+    async def add(self, member: Member, content: bytes) -> None:
+        """`content` is the provider's line."""
         before = (self._packer.requests, self._packer.bytes, self._packer.tokens)
-        if self._packer.starts_anew(len(content), tokens or 0):
-            await self._end_chunk(before, counted=tokens is not None)
+        if self._packer.starts_anew(len(content), member.t or 0):
+            await self._end_chunk(before, counted=member.t is not None)
         if self._lines is None or self._members is None:
             self._lines, self._members = await self._begin_chunk(member.p)
         self._first = min(self._first, member.p)
@@ -49,10 +50,14 @@ class Cutter:
             await self._end_chunk((packer.requests, packer.bytes, packer.tokens), counted=counted)
         return self.seeds
 
-    async def drop(self, error: BaseException) -> None:
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         """Forget the open chunk: nothing of it is written."""
         if self._open:
-            await self._open.__aexit__(type(error), error, error.__traceback__)
+            unfinished = RuntimeError("the chunk was not finished")
+            await self._open.__aexit__(RuntimeError, unfinished, None)
 
     async def _begin_chunk(self, first: int) -> tuple[Outlet, Outlet]:
         n = self.next_n + len(self.seeds)

@@ -8,6 +8,7 @@ from shared.domain.ids import JobId
 from shared.domain.jobs import Job
 from shared.domain.outcomes import Outcome, is_final
 from shared.ports.blobs import Blobs
+from shared.services.planning.by_key import ByKey
 from shared.services.streams import own_lines
 from shared.stores.jobs import Chunks, Jobs
 from shared.stores.runs import Runs
@@ -22,7 +23,7 @@ class Answered:
 
     jobs: list[Job] = field(default_factory=list)
     unfinished: list[Job] = field(default_factory=list)
-    by_key: dict[str, int] = field(default_factory=dict)
+    by_key: ByKey = field(default_factory=ByKey)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +41,9 @@ class Earlier:
         answered = Answered()
         if not job.dedupe or job.run_id == job.id:
             return answered
-        # A retry enters the run too, so that later jobs find its answers; it buys all of its own.
-        for before in [] if job.fresh else await self.runs.join(job.tenant, job.run_id, job.id):
+        earlier = await self.runs.join(job.tenant, job.run_id, job.id)
+        # A retry has entered the run, so that later jobs find its answers; itself it buys all of its own.
+        for before in [] if job.fresh else earlier:
             await self._add(job, before, answered)
         return answered
 
@@ -58,19 +60,19 @@ class Earlier:
             (outcome, reason), (_, key) = verdict(settled), head(settled)
             better = outcome is Outcome.SUCCEEDED or key not in answered.by_key
             if better and is_final(outcome, reason):
-                answered.by_key[key] = place
+                answered.by_key.put(key, place)
 
-    async def lines(self, job: Job, wanted: Container[str]) -> AsyncIterator[tuple[str, bytes]]:
-        """The settled lines of one job whose key is wanted, each with its key."""
+    async def lines(self, job: Job) -> AsyncIterator[tuple[str, bytes]]:
+        """The settled lines of one job, each with its key. Equal requests have one each."""
         async for settled in self._settled(job):
-            _, key = head(settled)
-            if key in wanted:
-                yield key, settled
+            yield head(settled)[1], settled
 
     async def claims_any(self, job: Job, keys: Container[str]) -> bool:
         """Whether an unfinished job has bought, or is going to buy, any of these. Unplanned: assume it."""
         if job.plan is None:
             return True
+        if not job.plan.rounds:
+            return False  # its input was refused
         paths = JobPaths(job.tenant, job.id)
         async for handful in own_lines(self.blobs, paths.index(job.plan.rounds[0])):
             if any(read_index_line(content).k in keys for content in handful):

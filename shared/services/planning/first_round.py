@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+from array import array
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -20,6 +22,7 @@ from shared.ports.extractor import Extractor
 from shared.ports.providers import BatchProvider
 from shared.ports.tokens import Tokens
 from shared.services.job_spec import load_spec
+from shared.services.planning.by_key import ByKey
 from shared.services.planning.cutter import Cutter
 from shared.services.planning.earlier import Answered, Earlier
 from shared.services.planning.reading import Oversizes, Read, Reading, check_endpoint, expected_for, oversize
@@ -70,40 +73,55 @@ class PlanFirstRound:
         self, job: Job, run: int, alias: Alias, provider: BatchProvider
     ) -> Planned | Claimed | Unrunnable:
         """Nothing is sent anywhere, and nobody reads the files before the plan is committed."""
-        spec = await load_spec(self.blobs, job)
         try:
             answered = await self.earlier.answers(job)
         except Refused as refusal:
             return Unrunnable(refusal=refusal, inputs=0)
+        limits = provider.traits.limits
+        cutter = Cutter(
+            blobs=self.blobs, paths=JobPaths(job.tenant, job.id), run=run, limits=limits, next_n=0
+        )
+        async with cutter:
+            with Spool() as spool:
+                sorting = _Sorting(job=job, answered=answered, cutter=cutter, spool=spool, provider=provider)
+                found = await self._sort(job, run, alias, sorting)
+            if not isinstance(found, Endpoint):
+                return found
+            seeds = await cutter.close(counted=limits.tokens is not None)
+        return Planned(plan=sorting.plan(run, len(seeds)), seeds=seeds, endpoint=found)
+
+    async def _sort(
+        self, job: Job, run: int, alias: Alias, sorting: "_Sorting"
+    ) -> Endpoint | Claimed | Unrunnable:
+        """Every input to its place, and all files but the chunks'; the endpoint they ask for."""
+        paths, traits = JobPaths(job.tenant, job.id), sorting.provider.traits
+        spec = await load_spec(self.blobs, job)
         texts = Texts(
             blobs=self.blobs, extractor=self.extractor, tenant=job.tenant, etags=await self._etags(job)
         )
-        expected = expected_for(job, alias, spec, provider.traits)
-        reading = Reading(job.source.kind, expected, spec, texts)
-        paths = JobPaths(job.tenant, job.id)
-        cutter = Cutter(blobs=self.blobs, paths=paths, run=run, limits=provider.traits.limits, next_n=0)
-        with Spool() as spool:
-            sorting = _Sorting(job=job, answered=answered, cutter=cutter, spool=spool, provider=provider)
-            try:
-                await self._read_all(job, run, reading, sorting)
-                reading.close()
-                sorting.oversizes.close()
-                check_endpoint(reading.endpoint, provider.traits, job.deployment)
-            except Refused as refusal:
-                await cutter.drop(refusal)
-                return Unrunnable(refusal=refusal, inputs=reading.count)
-            except BaseException as error:
-                await cutter.drop(error)
-                raise
-            for other in answered.unfinished:
-                if await self.earlier.claims_any(other, sorting.places):
-                    await cutter.drop(TryAgainLater("claimed"))
-                    return Claimed(by=other)
-            await self._answer_reused(answered, sorting)
-            await self._write_decided(paths, run, sorting)
+        reading = Reading(job.source.kind, expected_for(job, alias, spec, traits), spec, texts)
+        try:
+            await self._read_all(job, run, reading, sorting)
+            reading.close()
+            sorting.oversizes.close()
+            check_endpoint(reading.endpoint, traits, job.deployment)
+        except Refused as refusal:
+            return Unrunnable(refusal=refusal, inputs=reading.count)
+        if (other := await self._claimed(job, sorting)) is not None:
+            return Claimed(by=other)
+        await self._answer_reused(sorting)
+        await self._write_decided(paths, run, sorting)
         await self._write_repeats(paths, run, sorting)
-        seeds = await cutter.close(counted=provider.traits.limits.tokens is not None)
-        return Planned(plan=sorting.plan(run, len(seeds)), seeds=seeds, endpoint=reading.endpoint)
+        return reading.endpoint
+
+    async def _claimed(self, job: Job, sorting: "_Sorting") -> Job | None:
+        """An unfinished job that buys some of the same. Who buys nothing any more waits for nobody."""
+        if job.is_cancelling:
+            return None
+        for other in sorting.answered.unfinished:
+            if await self.earlier.claims_any(other, sorting.places):
+                return other
+        return None
 
     async def _read_all(self, job: Job, run: int, reading: Reading, sorting: "_Sorting") -> None:
         paths, limits = JobPaths(job.tenant, job.id), sorting.provider.traits.limits
@@ -139,38 +157,41 @@ class PlanFirstRound:
             pass
         return etags
 
-    async def _answer_reused(self, answered: Answered, sorting: "_Sorting") -> None:
-        for place, before in enumerate(answered.jobs):
-            wanted = {key for key, by in sorting.reused.items() if by == place}
-            if not wanted:
+    async def _answer_reused(self, sorting: "_Sorting") -> None:
+        for place, before in enumerate(sorting.answered.jobs):
+            left = sorting.reused[place]
+            if not left:
                 continue
-            async for key, settled in self.earlier.lines(before, wanted):
-                if key in wanted:
-                    wanted.remove(key)
-                    sorting.reuse(key, settled)
-            if wanted:
+            async for key, settled in self.earlier.lines(before):
+                left -= sorting.reuse(key, settled, place)
+            if left:
                 # Erased between our two looks. The next look will not find that job at all.
                 raise TryAgainLater(f"job {before.id} was erased while its answers were being reused")
 
     async def _write_decided(self, paths: JobPaths, run: int, sorting: "_Sorting") -> None:
+        pause = Pause()
         async with Outlet(self.blobs, paths.decided(run)) as outlet:
-            for position, place in sorted(sorting.decided):
-                settled = results.at_position(sorting.spool.get(place), position)
-                await outlet.write(settled + b"\n")
+            for position, place in enumerate(sorting.decided):
+                if place:
+                    settled = results.at_position(sorting.spool.get(place - 1), position)
+                    await outlet.write(settled + b"\n")
+                await pause()
 
     async def _write_repeats(self, paths: JobPaths, run: int, sorting: "_Sorting") -> None:
         if not sorting.repeats:
             return
         async with Outlet(self.blobs, paths.repeats(run)) as outlet:
             for first, others in sorted(sorting.repeats.items()):
-                await outlet.write(line(Repeat(first, others)))
+                await outlet.write(line(Repeat(first, list(others))))
 
 
 @dataclass(slots=True)
 class _Sorting:
     """Decides for each input: sent, a repeat of one that is sent, answered before, or decided already.
 
-    `places` maps every key to the first position that asks for it.
+    `places` maps every key to the first position that asks for it, `reused` counts the keys that an earlier
+    job has answered, by the job's place. `decided` holds by position one more than the place in the spool,
+    0 for an input that is sent.
     """
 
     job: Job
@@ -178,10 +199,10 @@ class _Sorting:
     cutter: Cutter
     spool: Spool
     provider: BatchProvider
-    places: dict[str, int] = field(default_factory=dict)
-    repeats: dict[int, list[int]] = field(default_factory=dict)
-    reused: dict[str, int] = field(default_factory=dict)
-    decided: list[tuple[int, int]] = field(default_factory=list)
+    places: ByKey = field(default_factory=ByKey)
+    repeats: dict[int, array[int]] = field(default_factory=dict)
+    reused: Counter[int] = field(default_factory=Counter)
+    decided: array[int] = field(default_factory=lambda: array("Q"))
     oversizes: Oversizes = field(default_factory=Oversizes)
     _tally: dict[Verdict, int] = field(default_factory=dict)
     _keys: KeyMaker | None = None
@@ -207,11 +228,11 @@ class _Sorting:
             return self._decide(read)
         body = canonical(read.body)
         key = self._keys.key(body, salt="" if self.job.dedupe else str(read.position))
-        first = self.places.setdefault(key, read.position)
+        first = self.places.first(key, read.position)
         if first != read.position:
-            self.repeats.setdefault(first, []).append(read.position)
-        elif (place := self.answered.by_key.get(key)) is not None:
-            self.reused[key] = place
+            self.repeats.setdefault(first, array("L")).append(read.position)
+        elif (place := self.answered.by_key.find(key)) is not None:
+            self.reused[place] += 1
         elif sound:
             await self._send(read, key, tokens)
         return key
@@ -222,7 +243,7 @@ class _Sorting:
         if self.oversizes.note(oversize(read.line, len(content), tokens, limits)):
             return
         self._sent += 1
-        await self.cutter.add(Member(k=key, p=read.position), content, tokens)
+        await self.cutter.add(Member(k=key, p=read.position, t=tokens), content)
 
     def _decide(self, read: Read) -> str:
         key = RequestKey(f"input-{read.position}")
@@ -242,16 +263,28 @@ class _Sorting:
         self._settle([read.position], settled, (judgement.outcome, judgement.reason))
         return key
 
-    def reuse(self, key: str, settled: bytes) -> None:
-        """Answer every input that asks for this key with what an earlier job got."""
-        first = self.places[key]
-        positions = [first, *self.repeats.pop(first, [])]
+    def reuse(self, key: str, settled: bytes, place: int) -> bool:
+        """Answer every input that asks for this key with what the earlier job at `place` got.
+
+        False, and nothing is done, where nobody asks, another job's answer is better, or it is done already.
+        """
+        first = self.places.find(key)
+        if first is None or self.answered.by_key.find(key) != place or self._is_decided(first):
+            return False
+        positions = [first, *self.repeats.pop(first, ())]
         self._reused_inputs += len(positions)
         self._settle(positions, results.repeated(settled), results.verdict(settled))
+        return True
+
+    def _is_decided(self, position: int) -> bool:
+        return position < len(self.decided) and self.decided[position] > 0
 
     def _settle(self, positions: list[int], settled: bytes, verdict: Verdict) -> None:
         place = self.spool.add(settled)
-        self.decided += [(position, place) for position in positions]
+        missing = max(positions) + 1 - len(self.decided)
+        self.decided.frombytes(bytes(8 * max(missing, 0)))
+        for position in positions:
+            self.decided[position] = place + 1
         self._tally[verdict] = self._tally.get(verdict, 0) + len(positions)
 
     def plan(self, run: int, chunks: int) -> Plan:

@@ -148,13 +148,10 @@ class PlanRound:
             limits=provider.traits.limits,
             next_n=plan.chunks,
         )
-        try:
+        async with cutter:
             for chunk in _of_last_round(job, chunks):
                 await self._hand_on(job, chunk, cutter)
-        except BaseException as error:
-            await cutter.drop(error)
-            raise
-        seeds = await cutter.close(counted=provider.traits.limits.tokens is not None)
+            seeds = await cutter.close(counted=provider.traits.limits.tokens is not None)
         await self._write_round(job, number, run, seeds)
         further = replace(plan, rounds=(*plan.rounds, run), chunks=plan.chunks + len(seeds))
         await self.heart.check(job.id, run)
@@ -169,12 +166,13 @@ class PlanRound:
         paths = JobPaths(job.tenant, job.id)
         again = {m.k: m async for m in self._members(paths.again(chunk.n))}
         sent = self._members(paths.members(chunk.n, chunk.planned_by))
-        mean = -(-chunk.tokens // chunk.requests) if chunk.tokens is not None else None
         async for handful in own_lines(self.blobs, paths.chunk(chunk.n, chunk.planned_by)):
             for content in handful:
                 member = await anext(sent)
                 if (left := again.get(member.k)) is not None:
-                    await cutter.add(left, content + b"\n", mean)
+                    await cutter.add(
+                        Member(k=left.k, p=left.p, t=member.t, spent=left.spent), content + b"\n"
+                    )
 
     async def _members(self, path: str) -> AsyncIterator[Member]:
         async for handful in own_lines(self.blobs, path):

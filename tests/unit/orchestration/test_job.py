@@ -241,7 +241,7 @@ def test_an_orchestration_that_was_replaced_stops_without_a_word(at: str) -> Non
 def test_a_long_poll_begins_a_new_history_and_never_without_having_slept(chunks: int) -> None:
     drive = Drive()
     drive.plan(*range(chunks))
-    polls = 0
+    polls = 0.0
     slept = False
 
     while drive.word is None:
