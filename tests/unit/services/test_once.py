@@ -11,7 +11,7 @@ from shared.domain.ids import JobId, TenantId
 from shared.services.door import once as module
 from shared.services.door.once import HELD, KEPT, Once
 from shared.stores.door import Replies
-from shared.wire.problems import Clash
+from shared.wire.problems import Clash, Unusable
 
 SUPPORT = TenantId("support")
 START = datetime(2026, 11, 30, tzinfo=UTC)
@@ -63,9 +63,9 @@ async def test_after_seven_days_the_key_is_new(door: Door) -> None:
     assert await door.call("job_2", body=b"[]") == "made job_2"
 
 
-async def test_a_call_that_fails_leaves_nothing_behind(door: Door) -> None:
-    door.fault = RuntimeError("no")
-    with pytest.raises(RuntimeError):
+async def test_a_call_that_is_refused_leaves_nothing_behind(door: Door) -> None:
+    door.fault = Unusable("no")
+    with pytest.raises(Unusable):
         await door.call("job_1")
     door.fault = None
 
