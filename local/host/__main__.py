@@ -15,7 +15,7 @@ from local.host.server import run_host
 from local.host.worker import AppBroken
 
 # They write a line or more for every request.
-_CHATTY = ("azure", "azure.functions", "durabletask", "aiohttp.access", "httpx")
+_CHATTY = ("azure", "azure.functions", "durabletask", "aiohttp.access", "httpx2", "httpcore2")
 
 
 def main() -> int:

@@ -30,6 +30,8 @@ def main(arguments: Sequence[str], *, table: ProcessTable = stack_processes) -> 
     """Run the stack until a signal ends it; the exit code says whether it came up."""
     options = parse_options(arguments)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
+    # The SDK that makes the containers writes a page for each request.
+    logging.getLogger("azure").setLevel(logging.WARNING)
     # The SDK logs every call with its headers.
     logging.getLogger("azure").setLevel(logging.WARNING)
     try:

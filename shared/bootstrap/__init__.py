@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 
+from shared.adapters.logs import show_fields
 from shared.bootstrap.parts import Parts
 from shared.bootstrap.real import real_parts
 from shared.domain.catalog import Deployment
@@ -286,5 +287,9 @@ def _advance_chunk(
 
 @cache
 def application() -> App:
-    """The app of this worker process, built on first use so that indexing the functions costs nothing."""
+    """The app of this worker process, built on first use so that indexing the functions costs nothing.
+
+    Raise `BadSettings` when the environment does not say what it must; what is missing is in the log.
+    """
+    show_fields()
     return build(real_parts(os.environ))

@@ -14,10 +14,11 @@ from starlette.requests import ClientDisconnect
 
 from shared.bootstrap import App, application
 from shared.domain.catalog import Tenant
-from shared.domain.errors import NotFound, PosternError
+from shared.domain.errors import NotFound, PosternError, TryAgainLater
 from shared.domain.ids import TenantId
+from shared.settings import BadSettings
 from shared.triggers.worker_memory import answered
-from shared.wire.problems import TooLarge, headers, invalid, problem
+from shared.wire.problems import TooLarge, headers, invalid, printable, problem
 
 log = logging.getLogger(__name__)
 
@@ -85,13 +86,20 @@ class Call:
 Handler = Callable[[Call], Awaitable[Response]]
 
 
-async def answer(request: Request, handler: Handler) -> Response:
-    """The handler's answer to an authenticated caller; a problem document for whatever goes wrong."""
+async def answer(request: Request, handler: Handler, takes: tuple[str, ...] | None = ()) -> Response:
+    """The handler's answer to an authenticated caller; a problem document for whatever goes wrong.
+
+    `takes` names the query parameters there are; any other is a typo that must not be ignored. None: any.
+    """
     answered.forget()
     try:
         app = application()
         tenant = await app.authenticate(dict(request.headers))
+        _check_parameters(request, takes)
         return await handler(Call(request=request, app=app, tenant=tenant))
+    except BadSettings as bad:
+        log.error("settings.refused", extra={"why": str(bad)})  # noqa: TRY400  # the text says it all
+        return refusal(TryAgainLater("the app is not set up yet; its log names the settings to mend"))
     except ClientDisconnect:
         return Response(status_code=499)
     except PosternError as error:
@@ -100,6 +108,24 @@ async def answer(request: Request, handler: Handler) -> Response:
         # The last stop before the host, which would answer with nothing a client could use.
         log.exception("http.failed", extra={"route": request.url.path})
         return refusal(error)
+
+
+async def ready() -> Response:
+    """Whether the app can work, part by part."""
+    answered.forget()
+    try:
+        health = await application().check_health()
+    except BadSettings as bad:
+        log.error("settings.refused", extra={"why": str(bad)})  # noqa: TRY400  # the text says it all
+        return json_response({"status": "not ready", "checks": {"settings": "failing"}}, status=503)
+    return json_response(health.document, status=health.status)
+
+
+def _check_parameters(request: Request, takes: tuple[str, ...] | None) -> None:
+    unknown = [name for name in request.query_params if takes is not None and name not in takes]
+    if unknown:
+        known = ", ".join(takes or ()) or "none"
+        raise invalid(printable(unknown[0]), f"unknown query parameter; this call takes {known}")
 
 
 def refusal(error: Exception) -> Response:

@@ -4,21 +4,18 @@ import azure.durable_functions as df
 import azure.functions as func
 from azurefunctions.extensions.http.fastapi import Request, Response
 
-from shared.bootstrap import application
-from shared.triggers.edge import json_response
+from shared.triggers.edge import json_response, ready
 from shared.triggers.worker_memory import answered
 
 blueprint = df.Blueprint(http_auth_level=func.AuthLevel.ANONYMOUS)
 
 
-@blueprint.route(route="healthz", methods=["GET"])
+@blueprint.route(route="healthz", methods=["GET", "HEAD"])
 async def healthz(req: Request) -> Response:
     answered.forget()
     return json_response({"status": "alive"})
 
 
-@blueprint.route(route="readyz", methods=["GET"])
+@blueprint.route(route="readyz", methods=["GET", "HEAD"])
 async def readyz(req: Request) -> Response:
-    answered.forget()
-    checks = await application().check_health()
-    return json_response(checks.document, status=checks.status)
+    return await ready()

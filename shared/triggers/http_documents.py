@@ -25,7 +25,7 @@ blueprint = df.Blueprint(http_auth_level=func.AuthLevel.ANONYMOUS)
 
 @blueprint.route(route="v1/documents", methods=["GET"])
 async def list_documents(req: Request) -> Response:
-    return await answer(req, _list)
+    return await answer(req, _list, takes=("status", "pipeline", "tenant", "limit", "after"))
 
 
 @blueprint.route(route="v1/documents/{document_id}", methods=["GET"])

@@ -26,6 +26,7 @@ blueprint = df.Blueprint(http_auth_level=func.AuthLevel.ANONYMOUS)
 
 MAX_UPLOAD_BYTES = 4 * 1024**3
 MAX_IDEMPOTENCY_KEY = 255
+LISTED_BY = ("status", "alias", "project", "tenant", "limit", "after")
 UPLOAD_INSTEAD = "send a larger input through POST /v1/uploads and name its upload_id here"
 
 
@@ -70,7 +71,7 @@ async def make_upload(req: Request) -> Response:
 
 @blueprint.route(route="v1/jobs", methods=["GET"])
 async def list_jobs(req: Request) -> Response:
-    return await answer(req, _list)
+    return await answer(req, _list, takes=LISTED_BY)
 
 
 @blueprint.route(route="v1/jobs/{job_id}", methods=["GET"])
@@ -83,7 +84,7 @@ async def show_job(req: Request) -> Response:
 
 @blueprint.route(route="v1/jobs/{job_id}/results", methods=["GET"])
 async def fetch_results(req: Request) -> Response:
-    return await answer(req, _results)
+    return await answer(req, _results, takes=("format", "outcome", "partial"))
 
 
 @blueprint.route(route="v1/jobs/{job_id}/report", methods=["GET"])

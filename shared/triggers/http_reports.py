@@ -25,12 +25,12 @@ YEARS = range(2000, 9000)
 
 @blueprint.route(route="v1/usage", methods=["GET"])
 async def report_usage(req: Request) -> Response:
-    return await answer(req, _usage)
+    return await answer(req, _usage, takes=("by", "window", "from", "to", "format", "tenant"))
 
 
 @blueprint.route(route="v1/findings", methods=["GET"])
 async def list_findings(req: Request) -> Response:
-    return await answer(req, _findings)
+    return await answer(req, _findings, takes=("limit",))
 
 
 @blueprint.route(route="v1/aliases", methods=["GET"])
@@ -61,7 +61,7 @@ async def nowhere(req: Request) -> Response:
             "there is nothing under this path and method; GET /v1/openapi.json lists what there is"
         )
 
-    return await answer(req, refuse)
+    return await answer(req, refuse, takes=None)
 
 
 async def _findings(call: Call) -> Response:
@@ -91,7 +91,7 @@ async def _usage(call: Call) -> Response:
     form = call.choice("format", ("json", "csv", "focus")) or "json"
     if form == "focus":
         raise NotAvailable("format=focus is not available yet; use csv")
-    rows = await call.app.report_usage(await call.tenants(), by, start, end)
+    rows = await call.app.report_usage(await call.tenants_asked_for(), by, start, end)
     if form == "csv":
         return Response(usage_report_csv(by, rows), media_type="text/csv; charset=utf-8")
     return json_response({"from": _time(start), "to": _time(end), **usage_report_json(rows)})

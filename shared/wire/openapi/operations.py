@@ -163,6 +163,7 @@ OPERATIONS: Final = (
             Query(name="window", meaning="How far back.", values=("24h", "7d", "30d")),
             Query(name="from", meaning="In place of window: an RFC 3339 time."),
             Query(name="to", meaning="Likewise."),
+            Query(name="tenant", meaning="Operators only: whose; without it everybody's."),
             Query(name="format", meaning="What kind of document.", values=("json", "csv")),
         ),
         answers={200: "Usage", **_REFUSED, 422: "Problem"},
