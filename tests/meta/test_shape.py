@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,9 +19,14 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 FILES = sorted(file for folder in ("shared", "local") for file in (ROOT / folder).rglob("*.py"))
 
 
+@cache
+def nodes_of(file: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(file.read_text())))
+
+
 def functions() -> Iterator[tuple[str, int]]:
     for file in FILES:
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in nodes_of(file):
             if isinstance(node, Function) and node.end_lineno is not None:
                 yield f"{file.relative_to(ROOT)}:{node.name}", node.end_lineno - node.lineno + 1
 
@@ -61,7 +67,7 @@ def module_of(file: Path) -> str:
 def imports_of(file: Path) -> set[str]:
     """Every module it may mean: `from a.b import c` is `a.b` or `a.b.c`. Some are named in texts."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in nodes_of(file):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module is not None:

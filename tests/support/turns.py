@@ -89,5 +89,6 @@ async def race(world: World, script: Sequence[int], *works: Work) -> list[object
 
 
 def handovers(longest: int) -> list[list[int]]:
-    """Scripts in which the first worker is stopped after every number of calls, and the second one then too."""
-    return [[0] * i + [1] * j + [0] * longest + [1] * longest for i in range(longest) for j in range(longest)]
+    """Scripts in which the first worker is stopped after every number of calls, the second at every other one."""
+    stops = [(i, j) for i in range(longest) for j in range(i % 2, longest, 2)]
+    return [[0] * i + [1] * j + [0] * longest + [1] * longest for i, j in stops]

@@ -86,7 +86,7 @@ def a_world(given: Mapping[str, Any]) -> World:
     return world
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(worlds)
 async def test_every_input_has_one_outcome_and_every_token_one_owner(given: Mapping[str, Any]) -> None:
     world = a_world(given)
