@@ -34,6 +34,11 @@ class Provider:
         """Play trouble for calls of one kind that concern a file with `word` in it."""
         self.rule({"contains": word, "operation": operation}, then, times)
 
+    def played(self, word: str) -> int:
+        """How often rules for `word` were used."""
+        rules = _ok(self.control.get("/rules")).json()
+        return sum(rule["used"] for rule in rules if rule["match"]["contains"] == word)
+
     def clear(self) -> None:
         _ok(self.control.delete("/rules"))
 
@@ -60,11 +65,8 @@ class Provider:
         return [entry for entry in self.journal(operation="create") if entry["batch_id"] is not None]
 
     def made_for(self, job: Json) -> list[str]:
-        """Every batch that came into being for the job, known to it or not."""
-        known = {chunk["batch_id"] for chunk in job["chunks"]}
-        created = self.created()
-        keys = {entry["key"] for entry in created if entry["batch_id"] in known}
-        return [entry["batch_id"] for entry in created if entry["key"] in keys]
+        """Every batch that came into being for the job, known to it or not: its id is in the batch's key."""
+        return [entry["batch_id"] for entry in self.created() if job["id"] in (entry["key"] or "")]
 
     def events(self, subject: str) -> list[Json]:
         return [

@@ -33,6 +33,7 @@ def file_and_batch_routes(
         habits=files,
         database=parts.database,
         files=parts.files,
+        batches=parts.batches,
         clock=parts.clock,
         quotas=parts.quotas,
         stage=parts.stage,

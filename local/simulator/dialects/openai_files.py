@@ -8,6 +8,7 @@ from pathlib import Path
 from aiohttp import BodyPartReader, ClientPayloadError, web
 from aiohttp.http import HttpProcessingError
 
+from local.simulator.batches import Batches
 from local.simulator.clock import Clock
 from local.simulator.database import Database
 from local.simulator.failures import CallRefused, Json
@@ -55,6 +56,7 @@ class FileRoutes:
         habits: FileHabits,
         database: Database,
         files: Files,
+        batches: Batches,
         clock: Clock,
         quotas: Quotas,
         stage: Stage,
@@ -63,6 +65,7 @@ class FileRoutes:
         self._habits = habits
         self._database = database
         self._files = files
+        self._batches = batches
         self._clock = clock
         self._quotas = quotas
         self._stage = stage
@@ -150,7 +153,13 @@ class FileRoutes:
             raise CallRefused(404, "not_found", f"No such File object: {call.file_id}", param="id")
         call.request["file"] = file
         call.requests, call.batch_id = file.lines, file.batch_id
-        call.input_path = self._files.path(file.id) if file.lines is not None else None
+        batch = self._batches.get(self._provider, file.batch_id) if file.batch_id else None
+        if batch is not None:
+            # What a batch has written is about that batch's requests.
+            call.key, call.model, call.endpoint = batch.key, batch.model, batch.endpoint
+            call.input_path = self._files.path(batch.input_file_id)
+        elif file.lines is not None:
+            call.input_path = self._files.path(file.id)
 
     async def _retrieve(self, call: Call) -> web.Response:
         return web.json_response(file_object(self._files.read_status(call.request["file"])))

@@ -150,6 +150,18 @@ async def test_an_operation_is_matched_by_what_its_input_holds(
     assert (of_upload.value.status_code, of_create.value.status_code) == (500, 503)
 
 
+async def test_what_a_batch_has_written_is_matched_by_its_requests(
+    simulator: Simulator, azure: AsyncAzureOpenAI
+) -> None:
+    simulator.rule(match={"operation": "download", "contains": "Ticket 1."}, then={"status": 503})
+    one = await batching.ended(azure, (await batching.create(azure, some_lines(1))).id)
+    two = await batching.ended(azure, (await batching.create(azure, some_lines(2))).id)
+
+    assert await batching.content(azure, one.output_file_id or "")
+    with pytest.raises(InternalServerError):
+        await batching.content(azure, two.output_file_id or "")
+
+
 async def test_calls_without_a_key_are_refused(openai: AsyncOpenAI) -> None:
     with pytest.raises(AuthenticationError) as refused:
         await openai.batches.list(extra_headers={"Authorization": Omit()})
