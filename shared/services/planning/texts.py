@@ -17,7 +17,7 @@ from shared.ports.extractor import Extractor
 from shared.wire.templates import BlobRef, Value, text_of
 
 # Documents read side by side. Each costs a download, a temporary file and at most one reader.
-SIDE_BY_SIDE: Final = 16
+SIDE_BY_SIDE: Final = 8
 GONE: Final = Judgement(
     outcome=Outcome.FAILED,
     reason="gone",
