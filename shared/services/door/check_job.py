@@ -37,7 +37,7 @@ from shared.wire.spec import JobSpec
 CHECKED_AT_ONCE: Final = 8 * 1024 * 1024
 # Every reference costs a look-up while the client waits.
 MAX_REFERENCES: Final = 20_000
-LOOK_UPS: Final = 32
+LOOK_UPS: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,9 +130,20 @@ class CheckJob:
     ) -> tuple[dict[str, str], list[LineError]]:
         """The version of every document, and an error for each that is not there."""
         etags: dict[str, str] = {}
-        for some in batched(sorted({r.path for r in references}), LOOK_UPS, strict=False):
-            found = await asyncio.gather(*(self.blobs.head(referred_input(tenant, path)) for path in some))
-            etags |= {path: info.etag for path, info in zip(some, found, strict=True) if info}
+        left = iter({r.path for r in references})
+
+        async def look_up_some() -> None:
+            for path in left:
+                if info := await self.blobs.head(referred_input(tenant, path)):
+                    etags[path] = info.etag
+
+        # Not in groups that begin together: each call works for two milliseconds before it waits.
+        tasks = [asyncio.create_task(look_up_some()) for _ in range(LOOK_UPS)]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
         missing = [
             LineError(
                 line=r.line,

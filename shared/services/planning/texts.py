@@ -12,7 +12,7 @@ from shared.services.extraction import extract_blob, gone
 from shared.wire.templates import BlobRef, Value, text_of
 
 # Documents read side by side. Each costs a download, a temporary file and at most one reader.
-SIDE_BY_SIDE: Final = 16
+SIDE_BY_SIDE: Final = 8
 GONE: Final = gone("the document was changed or deleted after the job was accepted; submit it again")
 
 
