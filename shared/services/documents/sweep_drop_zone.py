@@ -54,6 +54,8 @@ class SweepDropZone:
         look_ups = 0
         for _ in range(MAX_PAGES):
             page = await self._page(place)
+            if not page.blobs and place.cursor is None:
+                return  # nothing was ever dropped, so there is nothing to remember
             look_ups += await self._look_at(page, place)
             if page.cursor is None:
                 # What is young by now may still have its event to come: the next round looks at it again.
