@@ -22,7 +22,7 @@ from local.stack import Stack
 from tests.integration.postern import Caller, Json
 from tests.integration.provider import Provider, eventually
 
-PATIENCE = 120.0
+PATIENCE = 180.0
 FINISHED = frozenset({"completed", "failed"})
 KEYS = {name: f"{name}-lane-key" for name in ("support", "retail", "operators")}
 # A sweep looks at what has not moved for so long.
@@ -30,7 +30,7 @@ STUCK_SECONDS = 5
 SETTINGS = {
     "POSTERN_STUCK_SECONDS": f"{STUCK_SECONDS}",
     "POSTERN_SWEEP_SCHEDULE": "*/3 * * * * *",
-    "POSTERN_DOCUMENT_LEASE_SECONDS": "5",
+    "POSTERN_DOCUMENT_LEASE_SECONDS": "15",
     "POSTERN_DOCUMENT_BACKOFF_SECONDS": "1",
     "POSTERN_DOCUMENT_BACKOFF_MAX_SECONDS": "5",
 }

@@ -11,7 +11,7 @@ from tests.documents import hostile
 from tests.e2e.documents_support import Lane, a_folder, answered, document_url, once, texts
 from tests.integration.postern import Json, problem
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(400)]
 
 NAMES = (
     "a file with spaces.txt",

@@ -14,9 +14,9 @@ from tests.documents import hostile
 from tests.e2e.documents_support import Lane, a_folder, once, patiently, texts, watched
 from tests.integration.postern import Json
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(400)]
 
-MANY = 60
+MANY = 40
 MB = 2**20
 # A child that reads a document may take this much; nothing may grow with the document.
 MOST_MORE_MB = 150.0
@@ -63,7 +63,8 @@ def test_a_host_that_dies_with_calls_in_flight_repeats_at_most_those_and_books_t
     assert max(calls.values()) == 2
     # One that died between its note and its call is booked as lost, too: nobody can tell the two apart.
     attempts = {record["id"]: record["attempts"] for record in records}
-    assert all(calls[name] <= tries <= 2 for name, tries in attempts.items())
+    odd = [r for r in records if not calls[r["id"]] <= r["attempts"] <= 2]
+    assert not odd, [(calls[r["id"]], r) for r in odd]
     assert lane.booked(project)["requests"] == sum(attempts.values())
     assert lane.counts()["dead_letter"] == 0
 
