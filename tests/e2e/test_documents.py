@@ -71,6 +71,8 @@ def test_a_result_has_every_promised_field(lane: Lane) -> None:
         "model": "gpt-5-mini",
         "attempts": 1,
     }
+    # The parts of an answer are content: they are in the result, and never in the record.
+    assert result.pop("parts") is None
     assert_same(record, {**result, "usage": usage, "tags": {"project": "plumbing", "owner": "ana"}})
     booked = lane.booked("plumbing")
     assert (booked["requests"], booked["output_tokens"]) == (1, usage["output_tokens"])
