@@ -1,6 +1,7 @@
 """Records of dropped documents, the versions of their paths, and which of them are unfinished."""
 
 import hashlib
+import logging
 import zlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -8,13 +9,15 @@ from datetime import datetime
 from typing import Final
 
 from shared.domain.documents import Document, PathVersions
-from shared.domain.errors import NotFound
+from shared.domain.errors import GiveUp, NotFound
 from shared.domain.ids import DocumentId, TenantId
 from shared.ports.tables import Fields, Tables
 from shared.stores.notices import OPERATORS
 from shared.stores.stored import Stored
 from shared.wire.records import document_record
 from shared.wire.records.document import needed_moment, pack, unpack
+
+log = logging.getLogger(__name__)
 
 DOCUMENTS: Final = "documents"
 PATHS: Final = "documentpaths"
@@ -87,12 +90,20 @@ class Documents:
     async def newest_first(
         self, owner: TenantId | None, *, after: str | None = None
     ) -> AsyncIterator[Document]:
-        """All of an owner's documents; `after` is the id of the last one seen."""
+        """All of an owner's documents; `after` is the id of the last one seen.
+
+        A record that this version of the app cannot read hides no other: it is logged and left out.
+        """
         row = document_row(after) if after else None
         # The smallest row key that is greater than `row`.
         start = f"{row}!" if row else ""
         async for entity in self._tables.scan(DOCUMENTS, _partition(owner), start=start):
-            yield document_record.from_fields(entity.fields)
+            try:
+                document = document_record.from_fields(entity.fields)
+            except GiveUp as unknown:
+                log.warning("document.unreadable", extra={"row": entity.row, "why": str(unknown)})
+                continue
+            yield document
 
 
 class Paths:

@@ -1,16 +1,19 @@
 """Job and chunk records."""
 
+import logging
 from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 from shared.domain.chunks import Chunk
-from shared.domain.errors import NotFound
+from shared.domain.errors import GiveUp, NotFound
 from shared.domain.ids import JobId, TenantId
 from shared.domain.jobs import Job
 from shared.ports.tables import Entity, Tables
 from shared.stores.stored import Stored
 from shared.wire.records import chunk as chunk_record
 from shared.wire.records import job as job_record
+
+log = logging.getLogger(__name__)
 
 JOBS: Final = "jobs"
 CHUNKS: Final = "chunks"
@@ -78,13 +81,21 @@ class Jobs:
     async def newest_first(
         self, tenants: Sequence[TenantId], *, after: str | None = None
     ) -> AsyncIterator[Job]:
-        """All jobs of these tenants; `after` is the id of the last one seen."""
+        """All jobs of these tenants; `after` is the id of the last one seen.
+
+        A record that this version of the app cannot read hides no other: it is logged and left out.
+        """
         row = _row(after) if after else None
         # The smallest row key that is greater than `row`.
         start = f"{row}!" if row else ""
         scans = [self._tables.scan(JOBS, tenant, start=start) for tenant in tenants]
         async for entity in _by_row(scans):
-            yield job_record.from_fields(entity.fields)
+            try:
+                job = job_record.from_fields(entity.fields)
+            except GiveUp as unknown:
+                log.warning("job.unreadable", extra={"row": entity.row, "why": str(unknown)})
+                continue
+            yield job
 
 
 class Chunks:
