@@ -18,7 +18,7 @@ up: install ## The local stack on its default ports, data in .postern/
 	$(PYTHON) -m local up --data .postern --port 7071
 
 test: install ## Every test, the ones against the local stack included
-	$(PYTHON) -m pytest
+	$(PYTHON) -m tests
 
 check: install ## Format, lint, types, import rules
 	$(VENV)/bin/ruff format --check .
