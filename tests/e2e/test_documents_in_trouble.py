@@ -167,12 +167,10 @@ def test_large_and_hostile_files_leave_memory_flat_and_others_moving(lane: Lane)
 
     assert {record["outcome"] for record in small} == {"succeeded"}
     assert {r["outcome"] for r in large.values()} == {"failed"}, large
-    assert {name: r["reason"] for name, r in large.items()} == {
-        "large.txt": "too_large",
-        "almost.csv": "too_large",
-        "bomb.docx": "too_large",
-        "bomb.xlsx": "corrupt",
-    }
+    reasons = {name: r["reason"] for name, r in large.items()}
+    # Which of its bounds a bomb meets first, memory or time, is the machine's affair.
+    assert reasons.pop("bomb.xlsx") in {"too_large", "corrupt"}
+    assert reasons == {"large.txt": "too_large", "almost.csv": "too_large", "bomb.docx": "too_large"}
     assert lane.called_for(large.values()) == 0
     assert max(memory) - before < MOST_MORE_MB, f"{before:.0f} MB before, {max(memory):.0f} MB at most"
 
