@@ -14,6 +14,7 @@ from local.launcher.layout import Layout
 from local.launcher.settings import app_settings, base_environment
 
 PROJECT = Path(__file__).parent.parent.parent
+AZURITE_SIGNALS = Path(__file__).parent / "azurite_signals.cjs"
 QUEUES = ("documents", "storage-events")
 BLOB_WEBHOOK = "/runtime/webhooks/blobs?functionName=Host.Functions.claim_document"
 _QUEUE = {
@@ -130,6 +131,7 @@ def azurite(layout: Layout) -> Process:
     return Process(
         name="azurite",
         command=(
+            *("node", "--require", str(AZURITE_SIGNALS)),
             str(PROJECT / "node_modules/.bin/azurite"),
             *listening,
             *("--location", str(data), "--skipApiVersionCheck", "--disableTelemetry"),
