@@ -7,8 +7,8 @@ from typing import Final
 
 from benchmarks import samples
 from benchmarks.figures import Figures
-from shared.adapters.pricing.tokens import ToktokTokens
 from shared.adapters.providers._openai_lines import read_row, write_line
+from shared.adapters.text.tokens import ToktokTokens
 from shared.domain.catalog import Endpoint
 from shared.domain.ids import RequestKey, TenantId
 from shared.domain.keys import KeyMaker

@@ -22,13 +22,13 @@ from shared.adapters.extract.extractor import ForkExtractor
 from shared.adapters.files.catalog_blob import CatalogBlob
 from shared.adapters.files.catalog_file import CatalogFile
 from shared.adapters.pricing.genai import GenaiPrices
-from shared.adapters.pricing.schemas import JsonschemaRsSchemas
-from shared.adapters.pricing.splitter import SemanticSplitter
-from shared.adapters.pricing.tokens import ToktokTokens
 from shared.adapters.pricing.windows import GenaiWindows
 from shared.adapters.providers.connection import Connection
 from shared.adapters.providers.model_registry import ModelRegistry
 from shared.adapters.providers.registry import ProviderRegistry
+from shared.adapters.schemas.checker import JsonschemaRsSchemas
+from shared.adapters.text.splitter import SemanticSplitter
+from shared.adapters.text.tokens import ToktokTokens
 from shared.bootstrap.parts import DOCUMENTS_QUEUE, Parts
 from shared.domain.waits import Backoff
 from shared.ports.blobs import Blobs

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.adapters.memory.splitter import MemorySplitter, MemoryTokens
-from shared.adapters.pricing.splitter import SemanticSplitter
-from shared.adapters.pricing.tokens import ToktokTokens
+from shared.adapters.text.splitter import SemanticSplitter
+from shared.adapters.text.tokens import ToktokTokens
 from shared.ports.splitter import Piece, Splitter
 from shared.ports.tokens import Tokens
 

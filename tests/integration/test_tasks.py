@@ -9,12 +9,12 @@ import pytest
 
 from shared.adapters.azure.clock import SystemClock
 from shared.adapters.pricing.genai import GenaiPrices
-from shared.adapters.pricing.schemas import JsonschemaRsSchemas
-from shared.adapters.pricing.splitter import SemanticSplitter
-from shared.adapters.pricing.tokens import ToktokTokens
 from shared.adapters.pricing.windows import GenaiWindows
 from shared.adapters.providers.connection import Connection
 from shared.adapters.providers.model_registry import ModelRegistry
+from shared.adapters.schemas.checker import JsonschemaRsSchemas
+from shared.adapters.text.splitter import SemanticSplitter
+from shared.adapters.text.tokens import ToktokTokens
 from shared.domain.catalog import Alias, Catalog, Deployment
 from shared.domain.errors import Deferred, NotAdmitted
 from shared.domain.ids import AliasName, DeploymentName

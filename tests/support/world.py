@@ -18,11 +18,11 @@ from shared.adapters.memory.provider import MemoryProvider
 from shared.adapters.memory.queue import MemoryQueue
 from shared.adapters.memory.tables import MemoryTables
 from shared.adapters.pricing.genai import GenaiPrices
-from shared.adapters.pricing.schemas import JsonschemaRsSchemas
-from shared.adapters.pricing.splitter import SemanticSplitter
-from shared.adapters.pricing.tokens import ToktokTokens
 from shared.adapters.pricing.windows import GenaiWindows
 from shared.adapters.providers._openai_lines import read_row
+from shared.adapters.schemas.checker import JsonschemaRsSchemas
+from shared.adapters.text.splitter import SemanticSplitter
+from shared.adapters.text.tokens import ToktokTokens
 from shared.bootstrap import App, Parts, build
 from shared.domain.catalog import Alias, Catalog, Deployment, Tenant
 from shared.domain.chunks import Chunk, read_chunk_key

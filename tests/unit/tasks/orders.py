@@ -11,7 +11,7 @@ import msgspec
 from shared.adapters.memory.model import MemoryModels
 from shared.adapters.memory.splitter import MemorySplitter, MemoryTokens
 from shared.adapters.pricing.genai import GenaiPrices
-from shared.adapters.pricing.schemas import JsonschemaRsSchemas
+from shared.adapters.schemas.checker import JsonschemaRsSchemas
 from shared.domain.catalog import Alias, Catalog, Deployment, DeploymentLimits, Lane, Pipeline, Tenant
 from shared.domain.errors import NotAdmitted
 from shared.domain.ids import AliasName, DeploymentName, TenantId

@@ -10,8 +10,8 @@ import pytest
 
 from shared.adapters.memory.model import MemoryModels
 from shared.adapters.memory.provider_rows import Fate
-from shared.adapters.pricing.splitter import SemanticSplitter
-from shared.adapters.pricing.tokens import ToktokTokens
+from shared.adapters.text.splitter import SemanticSplitter
+from shared.adapters.text.tokens import ToktokTokens
 from shared.domain.catalog import Alias
 from shared.domain.errors import Deferred, TryAgainLater
 from shared.domain.outcomes import Outcome

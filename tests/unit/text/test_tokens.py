@@ -5,7 +5,7 @@ import toktok
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.adapters.pricing.tokens import ToktokTokens
+from shared.adapters.text.tokens import ToktokTokens
 
 VOCABULARIES = ("cl100k_base", "o200k_base", "o200k_harmony", "qwen3.5")
 TEXTS = [

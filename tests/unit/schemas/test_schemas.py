@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from shared.adapters.pricing.schemas import JsonschemaRsSchemas
+from shared.adapters.schemas.checker import JsonschemaRsSchemas
 from shared.domain.errors import Rejected
 from shared.domain.rows import CheckAnswer, Flaw
 

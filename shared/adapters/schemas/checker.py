@@ -7,7 +7,7 @@ import jsonschema_rs
 import msgspec
 from jsonschema_rs import FancyRegexOptions, ValidationError
 
-from shared.adapters.pricing._schema_shape import Shape, measure
+from shared.adapters.schemas._shape import Shape, measure
 from shared.domain.errors import Rejected
 from shared.domain.rows import CheckAnswer, Flaw
 
