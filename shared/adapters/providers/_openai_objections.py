@@ -11,6 +11,7 @@ from typing import Final
 
 from shared.domain.catalog import Endpoint
 from shared.domain.objections import Objection
+from shared.domain.planning import vectors_of
 
 # "input: [...]" takes at most so many.
 MAX_EMBEDDING_INPUTS: Final = 2048
@@ -56,12 +57,10 @@ def objection(model: str, endpoint: Endpoint, body: Mapping[str, object]) -> Obj
 
 
 def _too_many_inputs(body: Mapping[str, object]) -> Objection | None:
-    given = body.get("input")
-    if not isinstance(given, list) or isinstance(given[0] if given else 0, int):
+    asked = vectors_of(body)
+    if asked <= MAX_EMBEDDING_INPUTS:
         return None
-    if len(given) <= MAX_EMBEDDING_INPUTS:
-        return None
-    return Objection(field="input", message=f"holds {len(given)} inputs; {MAX_EMBEDDING_INPUTS} are allowed")
+    return Objection(field="input", message=f"holds {asked} inputs; {MAX_EMBEDDING_INPUTS} are allowed")
 
 
 def _reasons(model: str, body: Mapping[str, object]) -> bool:

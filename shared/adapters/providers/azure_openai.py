@@ -5,6 +5,7 @@ Facts from Microsoft's "Azure OpenAI Batch" and "Quotas and limits" pages, read 
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 import httpx2
@@ -12,6 +13,7 @@ import openai
 
 from shared.adapters.providers._deployments import key_of, traits_of
 from shared.adapters.providers._openai_batches import OpenAIBatches, Terms
+from shared.adapters.providers._openai_objections import objection
 from shared.adapters.providers.connection import Connection
 from shared.domain.catalog import Deployment, Endpoint
 from shared.domain.errors import GiveUp, NotAdmitted
@@ -44,6 +46,7 @@ def connect(deployment: Deployment, connection: Connection) -> OpenAIBatches:
         terms=Terms(
             traits=traits_of(TRAITS, deployment),
             model=deployment.deployment,
+            objection=partial(objection, deployment.model),
             input_kept=INPUT_KEPT,
             output_kept=OUTPUT_KEPT,
             create_timeout=connection.create_timeout,

@@ -4,6 +4,7 @@ Facts from OpenAI's "Batch API" guide and the API reference of files and batches
 """
 
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 import httpx2
@@ -11,6 +12,7 @@ import openai
 
 from shared.adapters.providers._deployments import key_of, traits_of
 from shared.adapters.providers._openai_batches import OpenAIBatches, Terms
+from shared.adapters.providers._openai_objections import objection
 from shared.adapters.providers.connection import Connection
 from shared.domain.catalog import Deployment, Endpoint
 from shared.domain.errors import NotAdmitted
@@ -22,7 +24,7 @@ MAX_BYTES: Final = 199_000_000
 
 TRAITS: Final = Traits(
     # A batch of embeddings may hold 50,000 inputs in all, several of them in one request.
-    limits=Limits(requests=50_000, bytes=MAX_BYTES, line_bytes=MAX_BYTES, inputs=50_000),
+    limits=Limits(requests=50_000, bytes=MAX_BYTES, line_bytes=MAX_BYTES, vectors=50_000),
     endpoints=frozenset(Endpoint),
     listing_lag=timedelta(seconds=10),
     find_is_exact=True,
@@ -44,6 +46,7 @@ def connect(deployment: Deployment, connection: Connection) -> OpenAIBatches:
         terms=Terms(
             traits=traits_of(TRAITS, deployment),
             model=deployment.deployment,
+            objection=partial(objection, deployment.model),
             input_kept=INPUT_KEPT,
             output_kept=OUTPUT_KEPT,
             create_timeout=connection.create_timeout,

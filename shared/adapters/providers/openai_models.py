@@ -5,15 +5,11 @@ from typing import Final
 import httpx2
 import openai
 
-from shared.adapters.providers import azure_openai
+from shared.adapters.providers import azure_openai, openai_api, openai_compatible
 from shared.adapters.providers._openai_model import OpenAIModel
 from shared.adapters.providers.connection import Connection
 from shared.domain.catalog import Deployment
-from shared.domain.errors import NotAdmitted
 
-_OPENAI: Final = "https://api.openai.com/v1"
-# Servers of one's own often want no key; the SDK wants one.
-_NO_KEY: Final = "none"
 _TIMEOUT: Final = httpx2.Timeout(150, connect=10, pool=10)
 
 
