@@ -16,6 +16,7 @@ from pathlib import Path
 from local.launcher.development_keys import ADMIN_KEY, TENANT_KEYS
 from local.launcher.folder import DataFolder, FolderInUse, PortInUse, until_free
 from local.launcher.layout import PORT_NAMES, Layout
+from local.launcher.leash import follow_parent
 from local.launcher.options import Options, parse_options
 from local.launcher.processes import ProcessTable, stack_processes
 from local.launcher.supervisor import StartFailed, Supervisor
@@ -24,16 +25,18 @@ log = logging.getLogger(__name__)
 
 # A stack that was killed hard needs this long until Azurite has saved its index and ended.
 PATIENCE_SECONDS = 30.0
+# The simulator's port when somebody chose the HTTP port: 7081 beside 7071.
+SIMULATOR_BESIDE = 10
 
 
 def main(arguments: Sequence[str], *, table: ProcessTable = stack_processes) -> int:
     """Run the stack until a signal ends it; the exit code says whether it came up."""
     options = parse_options(arguments)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
-    # The SDK that makes the containers writes a page for each request.
-    logging.getLogger("azure").setLevel(logging.WARNING)
     # The SDK logs every call with its headers.
     logging.getLogger("azure").setLevel(logging.WARNING)
+    if options.follow_parent:
+        follow_parent(signal.SIGTERM)
     try:
         with _data_folder(options) as path:
             return asyncio.run(_up(options, DataFolder(path), table))
@@ -85,7 +88,8 @@ async def _start_unless_ended(supervisor: Supervisor, ended: asyncio.Event) -> N
 
 async def _layout(options: Options, folder: DataFolder) -> Layout:
     fixed = {} if options.port is None else {"http": options.port}
-    ports = folder.ports(PORT_NAMES, fixed=fixed)
+    wanted = {} if options.port is None else {"simulator": options.port + SIMULATOR_BESIDE}
+    ports = folder.ports(PORT_NAMES, fixed=fixed, wanted=wanted)
     await until_free(ports, patience_seconds=PATIENCE_SECONDS)
     return Layout(
         data=folder.path,
