@@ -19,6 +19,7 @@ from local.launcher.layout import PORT_NAMES, Layout
 from local.launcher.leash import follow_parent
 from local.launcher.options import Options, parse_options
 from local.launcher.processes import ProcessTable, stack_processes
+from local.launcher.readiness import answers
 from local.launcher.supervisor import StartFailed, Supervisor
 
 log = logging.getLogger(__name__)
@@ -68,10 +69,22 @@ async def _up(options: Options, folder: DataFolder, table: ProcessTable) -> int:
         await _start_unless_ended(supervisor, ended)
         if not ended.is_set():
             announcement.make()
+            await _tell_if_not_ready(layout)
             await ended.wait()
     finally:
         await supervisor.stop()
     return 0
+
+
+async def _tell_if_not_ready(layout: Layout) -> None:
+    """The host answers, but the app may have refused its catalogue or a setting."""
+    with contextlib.suppress(OSError, TimeoutError, EOFError):
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            if not await answers(f"{layout.http}/readyz"):
+                log.warning(
+                    "the app is not ready: %s/readyz says which part fails, %s says why",
+                    *(layout.http, layout.data / "logs" / "host.log"),
+                )
 
 
 async def _start_unless_ended(supervisor: Supervisor, ended: asyncio.Event) -> None:
