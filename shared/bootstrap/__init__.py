@@ -181,6 +181,7 @@ def build(parts: Parts) -> App:
             ),
             sweep_open_documents=documents.sweep_open,
             sweep_drop_zone=documents.sweep_drop_zone,
+            sweep_dead_letters=documents.sweep_dead_letters,
         ),
         claim_document=documents.claim,
         process_document=documents.process,
