@@ -13,6 +13,7 @@ from shared.ports.providers import BatchProvider
 _MODULES: Final = {
     "azure_openai": "shared.adapters.providers.azure_openai",
     "openai": "shared.adapters.providers.openai_api",
+    "openai_compatible": "shared.adapters.providers.openai_compatible",
 }
 
 

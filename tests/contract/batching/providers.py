@@ -5,6 +5,7 @@ from typing import Final
 import pytest
 
 from tests.contract.batching import openai
+from tests.contract.batching.compatible import compatible
 from tests.contract.batching.memory import memory
 
 PROVIDERS: Final = [
@@ -14,4 +15,5 @@ PROVIDERS: Final = [
         openai.azure(api_version="2024-10-21"), id="azure_openai, dated paths", marks=pytest.mark.stack
     ),
     pytest.param(openai.openai(), id="openai", marks=pytest.mark.stack),
+    pytest.param(compatible, id="openai_compatible", marks=pytest.mark.stack),
 ]
