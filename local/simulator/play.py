@@ -1,5 +1,6 @@
 """What becomes of one request: the model's own answer, or what a rule says instead. Pure."""
 
+import re
 from dataclasses import replace
 
 import msgspec
@@ -17,6 +18,8 @@ FILTER_MESSAGE = (
 )
 REFUSAL = "I'm sorry, but I can't help with that."
 MAX_INPUT_TOKENS = 272_000
+# Where a row has words, whatever the dialect.
+TEXT = re.compile(rb'"(?:content|text)":"')
 ERROR_CODES = {429: "rate_limit_exceeded", 500: "server_error", 503: "service_unavailable"}
 
 
@@ -109,7 +112,7 @@ def written(row: Json, act: Then | None) -> bytes:
     """The row's bytes in its file, newline included, damaged or repeated as the rule says."""
     whole = msgspec.json.encode(row)
     outcome = act.outcome if act else None
-    if outcome == "missing":
+    if outcome == "missing" or not row:
         return b""
     if outcome == "duplicate":
         return whole + b"\n" + whole + b"\n"
@@ -121,11 +124,12 @@ def written(row: Json, act: Then | None) -> bytes:
 def _damaged(row: Json, whole: bytes, shape: str) -> bytes:
     response = row.get("response") or {}
     if shape == "not_utf8":
-        return whole.replace(b'"content":"', b'"content":"\xff\xfe', 1) + b"\n"
+        return TEXT.sub(rb"\g<0>\xff\xfe", whole, count=1) + b"\n"
     if shape == "not_object":
         return msgspec.json.encode([row.get("custom_id"), response.get("status_code")]) + b"\n"
     if shape == "empty_body":
-        return msgspec.json.encode({**row, "response": {**response, "body": {}}}) + b"\n"
+        empty = {**response, "body": {}} if "body" in response else {}
+        return msgspec.json.encode({**row, "response": empty}) + b"\n"
     if shape == "status_0":
         return msgspec.json.encode({**row, "response": {**response, "status_code": 0}}) + b"\n"
     if shape == "no_custom_id":

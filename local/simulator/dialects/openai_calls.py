@@ -12,8 +12,7 @@ from local.simulator.clock import Clock
 from local.simulator.database import Database
 from local.simulator.dialects import openai_bodies
 from local.simulator.dialects.openai_batches import read_json
-from local.simulator.dialects.openai_lines import OpenAILines
-from local.simulator.dialects.port import Line, RowNames
+from local.simulator.dialects.port import BatchDialect, Line, RowNames
 from local.simulator.failures import CallRefused, Json, LineRefused
 from local.simulator.rulebook import RuleBook, Taken, fits_request
 from local.simulator.rules import Kind
@@ -30,7 +29,7 @@ class ModelRoutes:
     """Answers at once, unless a rule says otherwise."""
 
     def __init__(
-        self, *, dialect: OpenAILines, database: Database, clock: Clock, rules: RuleBook, stage: Stage
+        self, *, dialect: BatchDialect, database: Database, clock: Clock, rules: RuleBook, stage: Stage
     ) -> None:
         self._dialect = dialect
         self._database = database

@@ -10,12 +10,16 @@ from local.simulator.failures import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One request of a batch's input. `fault`: what the model's API answers instead of running it."""
+    """One request of a batch's input. `fault`: what the model's API answers instead of running it.
+
+    `request` is what came in, for dialects that repeat it in the row.
+    """
 
     custom_id: str
     model: str
     question: Question
     fault: Failure | None = None
+    request: Json | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +68,7 @@ class BatchDialect(Protocol):
         ...
 
     def row(self, line: Line, names: RowNames, verdict: Verdict, endpoint: str) -> Json:
-        """The row of an output or error file."""
+        """The row of an output or error file; empty where the provider writes none."""
         ...
 
     def reply_body(self, model: str, names: RowNames, reply: Reply, endpoint: str) -> Json:
