@@ -110,9 +110,11 @@ def _given(act: Then) -> str | None:
 
 def written(row: Json, act: Then | None) -> bytes:
     """The row's bytes in its file, newline included, damaged or repeated as the rule says."""
+    if not row:
+        return b""
     whole = msgspec.json.encode(row)
     outcome = act.outcome if act else None
-    if outcome == "missing" or not row:
+    if outcome == "missing":
         return b""
     if outcome == "duplicate":
         return whole + b"\n" + whole + b"\n"

@@ -16,6 +16,7 @@ from typing import Protocol
 from shared.domain.catalog import Deployment, Endpoint
 from shared.domain.chunks import BatchEnd
 from shared.domain.ids import BatchId, ChunkKey, FileId, RequestKey
+from shared.domain.objections import Objection
 from shared.domain.planning import Limits
 from shared.domain.rows import Row
 from shared.domain.usage import Usage
@@ -84,11 +85,31 @@ class RemoteBatch:
 OpenLines = Callable[[], AsyncIterator[bytes]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkInput:
+    """What a chunk sends: lines as `write_line` made them, all with the same endpoint and model.
+
+    `open_lines` gives the `size` bytes from their start, in pieces, as often as it is called. `path` is where
+    they lie in our own storage.
+    """
+
+    key: ChunkKey
+    endpoint: Endpoint
+    requests: int
+    size: int
+    path: str
+    open_lines: OpenLines
+
+
 class BatchProvider(Protocol):
     """One deployment, reached with its credentials."""
 
     @property
     def traits(self) -> Traits: ...
+
+    def objection(self, endpoint: Endpoint, body: Mapping[str, object]) -> Objection | None:
+        """Why the provider would refuse this request, as far as that is known beforehand. Pure."""
+        ...
 
     def write_line(self, key: RequestKey, endpoint: Endpoint, body: Mapping[str, object]) -> bytes:
         """One request as a line of the provider's input, newline included. Pure."""
@@ -98,24 +119,31 @@ class BatchProvider(Protocol):
         """One line of an output or error file. Pure; never raises, whatever the bytes."""
         ...
 
-    async def stage(self, key: ChunkKey, open_lines: OpenLines, size: int) -> StagedFile:
-        """Hand the input over. Free, and may be repeated; a file that is left over expires by itself."""
+    async def stage(self, chunk: ChunkInput) -> StagedFile:
+        """Hand the input over. Free, and may be repeated; a file that is left over expires by itself.
+
+        Where a provider takes the input with the create, nothing is sent yet and the id is the chunk's key.
+        """
         ...
 
     async def staged(self, file: FileId) -> StagedFile:
         """How it is. `NotFound` when it is gone."""
         ...
 
-    async def find(self, key: ChunkKey, *, since: datetime) -> RemoteBatch | None:
-        """The batch that carries `key`, created at `since` or later (clocks may differ by minutes).
+    async def find(self, chunk: ChunkInput, *, since: datetime) -> RemoteBatch | None:
+        """The batch that carries the chunk's key, or holds its requests where batches carry no key.
 
+        It was created at `since` or later; clocks may differ by minutes.
         None is proof of absence for batches created `traits.listing_lag` ago or earlier. Raise `Ambiguous`
         when several could be it.
         """
         ...
 
-    async def create(self, key: ChunkKey, file: FileId, endpoint: Endpoint) -> RemoteBatch:
-        """Start the batch. Not idempotent: look with `find` first, and hold the lease."""
+    async def create(self, chunk: ChunkInput, file: FileId) -> RemoteBatch:
+        """Start the batch of the input staged as `file`.
+
+        Not idempotent: look with `find` first, and hold the lease.
+        """
         ...
 
     async def retrieve(self, batch: BatchId) -> RemoteBatch: ...

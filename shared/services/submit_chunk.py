@@ -5,7 +5,6 @@ stage the input (free, repeatable) -> take the lease -> look for an earlier succ
 
 import logging
 import uuid
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -24,7 +23,7 @@ from shared.domain.findings import Finding, FindingKind
 from shared.domain.jobs import Job
 from shared.ports.blobs import Blobs
 from shared.ports.clock import Clock
-from shared.ports.providers import BatchProvider, RemoteBatch, StagedFile
+from shared.ports.providers import BatchProvider, ChunkInput, RemoteBatch, StagedFile
 from shared.services.announce import Notice
 from shared.services.policy import Policy
 from shared.services.steps import Step, Wait
@@ -83,13 +82,8 @@ class SubmitChunk:
 
     async def _stage(self, job: Job, stored: Stored[Chunk], provider: BatchProvider) -> Step:
         chunk = stored.value
-        path = JobPaths(job.tenant, job.id).chunk(chunk.n, chunk.planned_by)
-
-        def lines() -> AsyncIterator[bytes]:
-            return self.blobs.read(path)
-
         try:
-            file = await provider.stage(chunk.key, lines, chunk.bytes)
+            file = await provider.stage(self._input(job, chunk))
         except TryAgainLater as later:
             return await self._not_now(job, stored, later)
         except Rejected as refusal:
@@ -103,6 +97,17 @@ class SubmitChunk:
             # Somebody else staged it too; theirs is on record, ours would only count against a quota.
             await provider.delete_file(file.id)
             raise
+
+    def _input(self, job: Job, chunk: Chunk) -> ChunkInput:
+        path = JobPaths(job.tenant, job.id).chunk(chunk.n, chunk.planned_by)
+        return ChunkInput(
+            key=chunk.key,
+            endpoint=job.endpoint,
+            requests=chunk.requests,
+            size=chunk.bytes,
+            path=path,
+            open_lines=lambda: self.blobs.read(path),
+        )
 
     async def _note_expiry(self, job: Job, file: StagedFile) -> None:
         if file.expires_at is not None:
@@ -172,7 +177,7 @@ class SubmitChunk:
         if chunk.remote.input_file is None or not self._may_still_create(chunk, provider):
             return Wait(self.policy.hiccup)
         try:
-            batch = await provider.create(chunk.key, chunk.remote.input_file, job.endpoint)
+            batch = await provider.create(self._input(job, chunk), chunk.remote.input_file)
         except TryAgainLater as later:
             return await self._not_now(job, stored, later)
         except NotFound:
@@ -184,7 +189,7 @@ class SubmitChunk:
 
     async def _find(self, job: Job, chunk: Chunk, provider: BatchProvider) -> RemoteBatch | Wait | None:
         try:
-            return await provider.find(chunk.key, since=chunk.intended_at or self.clock.now())
+            return await provider.find(self._input(job, chunk), since=chunk.intended_at or self.clock.now())
         except Ambiguous as ambiguous:
             await self.notice(
                 Finding(

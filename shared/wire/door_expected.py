@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from shared.domain.catalog import Endpoint
+from shared.domain.objections import FindObjection
 from shared.wire.door_shape import Shaper
 
 
@@ -16,6 +17,7 @@ class Expected:
     a body is that has an `input` text and nothing to tell responses from embeddings.
     `default_max_output_tokens` applies where neither line nor `params` set a limit; None where the provider
     needs none. `openai_format`: lines must be complete as OpenAI's batch API wants them.
+    `objection`: what the provider would refuse about an effective body.
     """
 
     alias: str
@@ -26,6 +28,7 @@ class Expected:
     default_max_output_tokens: int | None = None
     input_means: Endpoint = Endpoint.RESPONSES
     openai_format: bool = False
+    objection: FindObjection | None = None
 
     def shaper(self, endpoint: Endpoint) -> Shaper:
         """Raise `Unusable` if the job asks for what `endpoint` does not have."""

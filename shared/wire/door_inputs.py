@@ -6,8 +6,8 @@ from typing import Final
 from shared.domain.catalog import Endpoint
 from shared.wire.door_expected import Expected
 from shared.wire.door_faults import BadField, kind_of, refuse_unknown
-from shared.wire.problems import printable, short
-from shared.wire.templates import BadPath, Template, Value, blob_ref, check_template
+from shared.wire.problems import invalid, printable, short
+from shared.wire.templates import BadPath, Template, Value, blob_ref, check_template, render
 
 _KNOWN: Final = frozenset({"custom_id", "vars"})
 _HINT: Final = "an input has custom_id and vars"
@@ -21,7 +21,11 @@ class InputReader:
         self._names = template.names
         check_template(template, self._endpoint)
         # Whatever the job as a whole gets wrong is found now, not when the first input is rendered.
-        expected.shaper(self._endpoint)
+        body = expected.shaper(self._endpoint).shape(
+            render(template, dict.fromkeys(self._names, "-"), self._endpoint)
+        )
+        if expected.objection and (objection := expected.objection(self._endpoint, body)):
+            raise invalid(f"params.{objection.field}", objection.message)
 
     @property
     def endpoint(self) -> Endpoint:

@@ -51,7 +51,10 @@ class RequestReader:
         self._check_model(body)
         endpoint = self._settled(asked, body, line)
         check_body(endpoint, body)
-        return self._shape(endpoint, body)
+        shaped = self._shape(endpoint, body)
+        if self._expected.objection and (objection := self._expected.objection(endpoint, shaped)):
+            raise BadField(f"body.{objection.field}", objection.message)
+        return shaped
 
     def _check_model(self, body: dict[str, object]) -> None:
         alias = self._expected.alias

@@ -22,8 +22,9 @@ from shared.domain.chunks import BatchEnd
 from shared.domain.errors import NotFound
 from shared.domain.ids import BatchId, ChunkKey, DeploymentName, FileId, RequestKey
 from shared.domain.rows import Finish, RowKind
-from shared.ports.providers import BatchProvider, OpenLines, RemoteState
+from shared.ports.providers import BatchProvider, ChunkInput, RemoteBatch, RemoteState
 from tests.local.simulator.process import Simulator
+from tests.support.chunks import chunk_input
 from tests.unit.providers.azure_stub import START, azure_stub
 
 
@@ -176,17 +177,17 @@ def lines_of(provider: BatchProvider, *prompts: str) -> bytes:
     )
 
 
-def opened(content: bytes) -> OpenLines:
-    async def pieces() -> AsyncIterator[bytes]:
-        for start in range(0, len(content), 7):
-            yield content[start : start + 7]
-
-    return pieces
+def input_of(provider: BatchProvider, *prompts: str, key: ChunkKey = KEY) -> ChunkInput:
+    return chunk_input(key, lines_of(provider, *(prompts or ("hello",))))
 
 
 async def stage(provider: BatchProvider, *prompts: str) -> FileId:
-    content = lines_of(provider, *(prompts or ("hello",)))
-    return (await provider.stage(KEY, opened(content), len(content))).id
+    return (await provider.stage(input_of(provider, *prompts))).id
+
+
+async def create(provider: BatchProvider, *prompts: str) -> RemoteBatch:
+    chunk = input_of(provider, *prompts)
+    return await provider.create(chunk, (await provider.stage(chunk)).id)
 
 
 async def download(provider: BatchProvider, file: FileId) -> bytes:
@@ -209,7 +210,7 @@ def test_no_line_makes_the_reader_raise(service: Service) -> None:
 async def test_what_was_staged_is_there_unchanged(service: Service) -> None:
     content = lines_of(service.provider, "Grüße", "a\nb")
 
-    file = await service.provider.stage(KEY, opened(content), len(content))
+    file = await service.provider.stage(chunk_input(KEY, content))
 
     assert (await service.provider.staged(file.id)).ready
     assert await download(service.provider, file.id) == content
@@ -225,16 +226,18 @@ async def test_an_input_file_that_is_left_over_expires_by_itself(service: Servic
 
 
 async def test_a_batch_that_was_never_created_is_not_found(service: Service) -> None:
-    await service.provider.create(KEY, await stage(service.provider), Endpoint.CHAT)
+    await create(service.provider)
 
-    assert await service.provider.find(ChunkKey("job_1-0-1-2"), since=service.start) is None
+    other = input_of(service.provider, key=ChunkKey("job_1-0-1-2"))
+    assert await service.provider.find(other, since=service.start) is None
 
 
 async def test_a_created_batch_is_found_by_its_key(service: Service) -> None:
-    file = await stage(service.provider)
+    chunk = input_of(service.provider)
+    file = (await service.provider.stage(chunk)).id
 
-    created = await service.provider.create(KEY, file, Endpoint.CHAT)
-    found = await service.provider.find(KEY, since=service.start)
+    created = await service.provider.create(chunk, file)
+    found = await service.provider.find(chunk, since=service.start)
 
     assert found is not None
     assert (found.id, found.key, found.input_file) == (created.id, KEY, file)
@@ -242,13 +245,14 @@ async def test_a_created_batch_is_found_by_its_key(service: Service) -> None:
 
 
 async def test_a_batch_is_found_although_the_clocks_differ_by_minutes(service: Service) -> None:
-    await service.provider.create(KEY, await stage(service.provider), Endpoint.CHAT)
+    await create(service.provider)
 
-    assert await service.provider.find(KEY, since=service.start + timedelta(minutes=5)) is not None
+    later = service.start + timedelta(minutes=5)
+    assert await service.provider.find(input_of(service.provider), since=later) is not None
 
 
 async def test_a_running_batch_has_no_end(service: Service) -> None:
-    batch = await service.provider.create(KEY, await stage(service.provider), Endpoint.CHAT)
+    batch = await create(service.provider)
 
     running = await service.provider.retrieve(batch.id)
 
@@ -257,8 +261,7 @@ async def test_a_running_batch_has_no_end(service: Service) -> None:
 
 
 async def test_a_completed_batch_answers_every_request_under_its_key(service: Service) -> None:
-    file = await stage(service.provider, "one", "two", "three")
-    batch = await service.provider.create(KEY, file, Endpoint.CHAT)
+    batch = await create(service.provider, "one", "two", "three")
     await service.finish(batch.id)
 
     ended = await service.provider.retrieve(batch.id)
@@ -278,7 +281,7 @@ async def test_a_completed_batch_answers_every_request_under_its_key(service: Se
 
 
 async def test_results_stay_for_days(service: Service) -> None:
-    batch = await service.provider.create(KEY, await stage(service.provider), Endpoint.CHAT)
+    batch = await create(service.provider)
     await service.finish(batch.id)
     ended = await service.provider.retrieve(batch.id)
 
@@ -288,7 +291,7 @@ async def test_results_stay_for_days(service: Service) -> None:
 
 
 async def test_cancelling_is_asked_for_and_may_be_repeated(service: Service) -> None:
-    batch = await service.provider.create(KEY, await stage(service.provider), Endpoint.CHAT)
+    batch = await create(service.provider)
 
     await service.provider.cancel(batch.id)
     await service.provider.cancel(batch.id)
@@ -297,7 +300,7 @@ async def test_cancelling_is_asked_for_and_may_be_repeated(service: Service) -> 
 
 
 async def test_cancelling_a_batch_that_has_ended_is_no_error(service: Service) -> None:
-    batch = await service.provider.create(KEY, await stage(service.provider), Endpoint.CHAT)
+    batch = await create(service.provider)
     await service.finish(batch.id)
 
     await service.provider.cancel(batch.id)
@@ -328,8 +331,9 @@ async def test_what_never_existed_is_not_found(service: Service) -> None:
 
 
 async def test_all_batches_of_the_account_are_listed_and_a_side_door_has_no_key(service: Service) -> None:
-    file = await stage(service.provider)
-    first = await service.provider.create(KEY, file, Endpoint.CHAT)
+    chunk = input_of(service.provider)
+    file = (await service.provider.stage(chunk)).id
+    first = await service.provider.create(chunk, file)
     alien = await service.side_door(file)
 
     listed = [(batch.id, batch.key) async for batch in service.provider.batches(since=service.start)]
@@ -338,7 +342,7 @@ async def test_all_batches_of_the_account_are_listed_and_a_side_door_has_no_key(
 
 
 async def test_batches_before_the_given_time_are_not_listed(service: Service) -> None:
-    await service.provider.create(KEY, await stage(service.provider), Endpoint.CHAT)
+    await create(service.provider)
 
     later = service.start + timedelta(hours=1)
     assert [batch async for batch in service.provider.batches(since=later)] == []

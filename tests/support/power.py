@@ -4,7 +4,7 @@ Wrap the memory adapters, run the use case until `PowerCut`, then build the app 
 adapters and see that nothing is lost. An app that ran without a cut tells how many effects there are.
 """
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,14 +16,15 @@ from shared.adapters.memory.provider import MemoryProvider
 from shared.adapters.memory.queue import MemoryQueue
 from shared.adapters.memory.tables import MemoryTables
 from shared.domain.catalog import Deployment, Endpoint
-from shared.domain.ids import BatchId, ChunkKey, FileId, JobId, RequestKey, TenantId
+from shared.domain.ids import BatchId, FileId, JobId, RequestKey, TenantId
+from shared.domain.objections import Objection
 from shared.domain.rows import Row
 from shared.ports.blobs import NO_METADATA, BlobInfo, BlobPage, Blobs, UploadUrl
 from shared.ports.events import Event, Events
 from shared.ports.models import Model, Models, Question
 from shared.ports.orchestrations import Orchestrations
-from shared.ports.providers import BatchProvider, OpenLines, RemoteBatch, StagedFile, Traits
-from shared.ports.queue import Message, Queue
+from shared.ports.providers import BatchProvider, ChunkInput, RemoteBatch, StagedFile, Traits
+from shared.ports.queue import DeadLetter, Message, Queue
 from shared.ports.tables import Entity, Fields, Tables
 
 
@@ -174,6 +175,10 @@ class PoweredQueue:
         with self._mains.effect():
             await self._queue.send(message, delay=delay)
 
+    async def dead_letters(self, *, start: int = 0, limit: int = 100) -> Sequence[DeadLetter]:
+        self._mains.check()
+        return await self._queue.dead_letters(start=start, limit=limit)
+
 
 class PoweredModels:
     """A question is an effect: it costs something."""
@@ -207,27 +212,30 @@ class PoweredProvider:
     def traits(self) -> Traits:
         return self._provider.traits
 
+    def objection(self, endpoint: Endpoint, body: Mapping[str, object]) -> Objection | None:
+        return self._provider.objection(endpoint, body)
+
     def write_line(self, key: RequestKey, endpoint: Endpoint, body: Mapping[str, object]) -> bytes:
         return self._provider.write_line(key, endpoint, body)
 
     def read_row(self, endpoint: Endpoint, line: bytes) -> Row:
         return self._provider.read_row(endpoint, line)
 
-    async def stage(self, key: ChunkKey, open_lines: OpenLines, size: int) -> StagedFile:
+    async def stage(self, chunk: ChunkInput) -> StagedFile:
         with self._mains.effect():
-            return await self._provider.stage(key, open_lines, size)
+            return await self._provider.stage(chunk)
 
     async def staged(self, file: FileId) -> StagedFile:
         self._mains.check()
         return await self._provider.staged(file)
 
-    async def find(self, key: ChunkKey, *, since: datetime) -> RemoteBatch | None:
+    async def find(self, chunk: ChunkInput, *, since: datetime) -> RemoteBatch | None:
         self._mains.check()
-        return await self._provider.find(key, since=since)
+        return await self._provider.find(chunk, since=since)
 
-    async def create(self, key: ChunkKey, file: FileId, endpoint: Endpoint) -> RemoteBatch:
+    async def create(self, chunk: ChunkInput, file: FileId) -> RemoteBatch:
         with self._mains.effect():
-            return await self._provider.create(key, file, endpoint)
+            return await self._provider.create(chunk, file)
 
     async def retrieve(self, batch: BatchId) -> RemoteBatch:
         self._mains.check()

@@ -1,7 +1,6 @@
 """The synchronous call of Vertex AI: `generateContent`."""
 
 import secrets
-from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
@@ -17,29 +16,25 @@ from local.simulator.rulebook import Taken
 from local.simulator.stage import Call, Operation
 
 PATH = PARENT + "/publishers/google/models/{model:[^/:]+}:generateContent"
-ENDPOINT = "generateContent"
 
 
 class GeminiRoutes(ModelRoutes):
     """Answers at once, unless a rule says otherwise."""
 
     def routes(self) -> list[tuple[str, str, Operation]]:
-        operation = Operation(name="chat", receive=self._receiving(ENDPOINT), perform=self._answer)
+        operation = Operation(name="chat", receive=self._receive, perform=self._answer)
         return [("POST", PATH, operation)]
 
-    def _receiving(self, endpoint: str) -> Callable[[Call], Awaitable[None]]:
-        async def receive(call: Call) -> None:
-            call.endpoint, call.requests = endpoint, 1
-            body = call.body = await read_json(call.request)
-            call.model = model = call.request.match_info["model"]
-            try:
-                question = vertex_bodies.question_of(body, model)
-            except LineRefused as error:
-                raise CallRefused(400, error.code, error.message) from error
-            call.request["line"] = Line(custom_id="", model=model, question=question)
-            call.text = question.everything
-
-        return receive
+    async def _receive(self, call: Call) -> None:
+        body = call.body = await read_json(call.request)
+        call.model = call.endpoint = model = call.request.match_info["model"]
+        call.requests = 1
+        try:
+            question = self._dialect.question_of(body, model)
+        except LineRefused as error:
+            raise CallRefused(400, error.code, error.message) from error
+        call.request["line"] = Line(custom_id="", model=model, question=question)
+        call.text = question.everything
 
     def _written(self, call: Call, line: Line, taken: Taken | None) -> web.Response:
         """A blocked prompt is no error here: it is an answer without candidates."""

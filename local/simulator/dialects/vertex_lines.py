@@ -49,7 +49,7 @@ class VertexLines:
             raise LineRefused(IMPORT_FAILED, f"Error while reading data: {complaint}")
         model = (endpoint or "").rpartition("/")[2]
         try:
-            question = vertex_bodies.question_of(request, model)
+            question = self.question_of(request, model)
         except LineRefused as error:
             failure = Failure(status=400, code=error.code, message=error.message)
             return Line(
@@ -60,6 +60,10 @@ class VertexLines:
                 request=request,
             )
         return Line(custom_id=_name_of(line, raw), model=model, question=question, request=request)
+
+    def question_of(self, body: Json, endpoint: str) -> Question:
+        """Raises `LineRefused` where the service would answer 400. The endpoint names the model."""
+        return vertex_bodies.question_of(body, endpoint.rpartition("/")[2])
 
     def row(self, line: Line, names: RowNames, verdict: Verdict, endpoint: str) -> Json:
         """Nothing is written of a line that was never run."""

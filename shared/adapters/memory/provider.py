@@ -16,11 +16,12 @@ from shared.domain.catalog import Endpoint
 from shared.domain.chunks import BatchEnd
 from shared.domain.errors import Ambiguous, NoCapacity, NotFound, PosternError, TryAgainLater, Unknowable
 from shared.domain.ids import BatchId, ChunkKey, FileId, RequestKey
+from shared.domain.objections import FindObjection, Objection
 from shared.domain.planning import Limits
 from shared.domain.rows import Row
 from shared.domain.usage import Usage
 from shared.ports.clock import Clock
-from shared.ports.providers import OpenLines, RemoteBatch, RemoteState, StagedFile, Traits
+from shared.ports.providers import ChunkInput, RemoteBatch, RemoteState, StagedFile, Traits
 
 INPUT_KEPT = timedelta(days=14)
 OUTPUT_KEPT = timedelta(days=30)
@@ -55,6 +56,7 @@ class Habits:
     raw_state: str = "in_progress"
     recognised: bool = True
     completed: int | None = None
+    objection: FindObjection = lambda endpoint, body: None
 
     def fate(self, prompt: str) -> Fate:
         return next((fate for text, fate in self.fates.items() if text in prompt), Fate.SUCCESS)
@@ -117,6 +119,9 @@ class MemoryProvider:
         """Every file that is still there."""
         return [file for file in self._files if self._get(file) is not None]
 
+    def objection(self, endpoint: Endpoint, body: Mapping[str, object]) -> Objection | None:
+        return self.habits.objection(endpoint, body)
+
     def write_line(self, key: RequestKey, endpoint: Endpoint, body: Mapping[str, object]) -> bytes:
         line = {"custom_id": key, "method": "POST", "url": endpoint.url, "body": {**body, "model": "memory"}}
         return json.dumps(line, ensure_ascii=False).encode() + b"\n"
@@ -124,10 +129,13 @@ class MemoryProvider:
     def read_row(self, endpoint: Endpoint, line: bytes) -> Row:
         return self._read_row(endpoint, line)
 
-    async def stage(self, key: ChunkKey, open_lines: OpenLines, size: int) -> StagedFile:
+    async def stage(self, chunk: ChunkInput) -> StagedFile:
         self._fault("stage")
-        content = b"".join([piece async for piece in open_lines()])
-        assert len(content) == size, f"the input of {key} has {len(content)} bytes, announced were {size}"
+        content = b"".join([piece async for piece in chunk.open_lines()])
+        assert len(content) == chunk.size, f"{chunk.key}: {len(content)} bytes, announced were {chunk.size}"
+        assert content.count(b"\n") == chunk.requests, (
+            f"{chunk.key}: announced were {chunk.requests} requests"
+        )
         return self._stored(content, kept=INPUT_KEPT, pending_reads=self.habits.pending_reads)
 
     async def staged(self, file: FileId) -> StagedFile:
@@ -137,8 +145,9 @@ class MemoryProvider:
         found.pending_reads = max(found.pending_reads - 1, 0)
         return StagedFile(id=file, ready=ready, expires_at=found.expires_at)
 
-    async def find(self, key: ChunkKey, *, since: datetime) -> RemoteBatch | None:
+    async def find(self, chunk: ChunkInput, *, since: datetime) -> RemoteBatch | None:
         self._fault("find")
+        key = chunk.key
         seen = self._clock.now() - self.habits.listing_lag
         found = [batch for batch in self._batches.values() if batch.key == key and batch.created_at <= seen]
         recent = [batch for batch in found if batch.created_at >= since - timedelta(minutes=10)]
@@ -146,12 +155,13 @@ class MemoryProvider:
             raise Ambiguous(f"{len(recent)} batches carry the key {key!r}")
         return self._view(recent[0]) if recent else None
 
-    async def create(self, key: ChunkKey, file: FileId, endpoint: Endpoint) -> RemoteBatch:
+    async def create(self, chunk: ChunkInput, file: FileId) -> RemoteBatch:
         self._fault("create")
+        key = chunk.key
         if self._present(file).pending_reads:
             raise TryAgainLater(f"file {file!r} is not ready")
         assert key not in self.created, f"double create of {key}: its requests would be billed twice"
-        batch = self._new_batch(key, file, endpoint)
+        batch = self._new_batch(key, file, chunk.endpoint)
         if self.lost_create_answers:
             self.lost_create_answers -= 1
             raise Unknowable(f"no answer to the create of {key!r}")

@@ -26,9 +26,10 @@ from shared.adapters.providers._spool import Spooled, spooled
 from shared.domain.catalog import Endpoint
 from shared.domain.errors import Ambiguous, NotFound, PosternError, Rejected, TryAgainLater
 from shared.domain.ids import BatchId, ChunkKey, FileId, RequestKey
+from shared.domain.objections import Objection
 from shared.domain.rows import Row
 from shared.ports.clock import Clock
-from shared.ports.providers import OpenLines, RemoteBatch, RemoteState, StagedFile, Traits
+from shared.ports.providers import ChunkInput, RemoteBatch, RemoteState, StagedFile, Traits
 
 # The provider's clock and ours may differ by this much.
 _SKEW: Final = timedelta(minutes=10)
@@ -66,35 +67,39 @@ class OpenAIBatches:
     async def close(self) -> None:
         await self._client.close()
 
+    def objection(self, endpoint: Endpoint, body: Mapping[str, object]) -> Objection | None:
+        return None
+
     def write_line(self, key: RequestKey, endpoint: Endpoint, body: Mapping[str, object]) -> bytes:
         return write_line(key, url=endpoint.url, model=self._terms.model, body=body)
 
     def read_row(self, endpoint: Endpoint, line: bytes) -> Row:
         return read_row(endpoint, line)
 
-    async def stage(self, key: ChunkKey, open_lines: OpenLines, size: int) -> StagedFile:
-        async with spooled(open_lines()) as input_:
-            _check_size(key, input_, size)
-            return await self._upload(key, input_.handle)
+    async def stage(self, chunk: ChunkInput) -> StagedFile:
+        async with spooled(chunk.open_lines()) as input_:
+            _check_size(chunk, input_)
+            return await self._upload(chunk.key, input_.handle)
 
     async def staged(self, file: FileId) -> StagedFile:
         with translated(Call(name=f"look at file {file!r}"), self._clock):
             answer = await self._client.files.with_raw_response.retrieve(file)
             return read_file(answer.content)
 
-    async def find(self, key: ChunkKey, *, since: datetime) -> RemoteBatch | None:
+    async def find(self, chunk: ChunkInput, *, since: datetime) -> RemoteBatch | None:
+        key = chunk.key
         found = {batch.id: batch async for batch in self._newer(since - _SKEW) if batch.key == key}
         if len(found) > 1:
             raise Ambiguous(f"{len(found)} batches carry the key {key!r}: {', '.join(sorted(found))}")
         return next(iter(found.values()), None)
 
-    async def create(self, key: ChunkKey, file: FileId, endpoint: Endpoint) -> RemoteBatch:
+    async def create(self, chunk: ChunkInput, file: FileId) -> RemoteBatch:
         try:
-            return await self._create(key, file, endpoint)
+            return await self._create(chunk.key, file, chunk.endpoint)
         except Rejected:
             if (await self.staged(file)).ready:
                 raise
-        raise TryAgainLater(f"file {file!r} of batch {key!r} is not ready at the provider yet")
+        raise TryAgainLater(f"file {file!r} of batch {chunk.key!r} is not ready at the provider yet")
 
     async def retrieve(self, batch: BatchId) -> RemoteBatch:
         with translated(Call(name=f"look at batch {batch!r}"), self._clock):
@@ -180,9 +185,11 @@ def _is_ending(batch: RemoteBatch) -> bool:
     return batch.state is RemoteState.ENDED or batch.raw_state.lower() in ("cancelling", "canceling")
 
 
-def _check_size(key: ChunkKey, input_: Spooled, size: int) -> None:
-    if input_.size != size:
-        raise TryAgainLater(f"the input of batch {key!r} has {input_.size} bytes and should have {size}")
+def _check_size(chunk: ChunkInput, input_: Spooled) -> None:
+    if input_.size != chunk.size:
+        raise TryAgainLater(
+            f"the input of batch {chunk.key!r} has {input_.size} bytes and should have {chunk.size}"
+        )
 
 
 def _seconds(time: timedelta) -> int:

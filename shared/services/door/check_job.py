@@ -90,9 +90,10 @@ class CheckJob:
         deployment: Deployment,
         in_full: bool,
     ) -> tuple[Endpoint, dict[str, str]]:
-        traits = self.providers.batch(deployment).traits
+        provider = self.providers.batch(deployment)
+        traits = provider.traits
         reading = Reading(
-            body.kind, expected_of(alias.name, spec, traits, alias.max_output_tokens), spec, None
+            body.kind, expected_of(alias.name, spec, provider, alias.max_output_tokens), spec, None
         )
         oversizes, references = Oversizes(), list[Reference]()
         pause = Pause()

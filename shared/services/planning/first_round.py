@@ -135,7 +135,7 @@ class PlanFirstRound:
         texts = Texts(
             blobs=self.blobs, extractor=self.extractor, tenant=job.tenant, etags=await self._etags(job)
         )
-        return Reading(job.source.kind, expected_for(job, alias, spec, provider.traits), spec, texts)
+        return Reading(job.source.kind, expected_for(job, alias, spec, provider), spec, texts)
 
     async def _read_all(
         self, job: Job, run: int, reading: Reading | DroppedReading, sorting: "_Sorting"

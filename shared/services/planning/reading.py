@@ -11,7 +11,7 @@ from shared.domain.ids import AliasName
 from shared.domain.jobs import Job, SourceKind
 from shared.domain.planning import Limits
 from shared.domain.rows import Judgement
-from shared.ports.providers import Traits
+from shared.ports.providers import BatchProvider, Traits
 from shared.services.planning.texts import SIDE_BY_SIDE, Texts
 from shared.services.streams import HANDFUL
 from shared.wire.door import Door, Entry, Expected, input_door, request_door
@@ -39,8 +39,11 @@ class Read:
     facts: FactsLine | None = None
 
 
-def expected_of(alias: AliasName, spec: JobSpec, traits: Traits, default_limit: int | None) -> Expected:
+def expected_of(
+    alias: AliasName, spec: JobSpec, provider: BatchProvider, default_limit: int | None
+) -> Expected:
     """What the job says about every line. `default_limit` counts only where the provider needs a limit."""
+    traits = provider.traits
     return Expected(
         alias=alias,
         max_line_bytes=traits.limits.line_bytes,
@@ -48,11 +51,12 @@ def expected_of(alias: AliasName, spec: JobSpec, traits: Traits, default_limit: 
         params=spec.params,
         schema=spec.output_schema,
         default_max_output_tokens=default_limit if traits.needs_output_limit else None,
+        objection=provider.objection,
     )
 
 
-def expected_for(job: Job, alias: Alias, spec: JobSpec, traits: Traits) -> Expected:
-    return expected_of(job.alias, spec, traits, alias.max_output_tokens)
+def expected_for(job: Job, alias: Alias, spec: JobSpec, provider: BatchProvider) -> Expected:
+    return expected_of(job.alias, spec, provider, alias.max_output_tokens)
 
 
 def template_of(spec: JobSpec) -> Template:

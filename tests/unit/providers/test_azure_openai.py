@@ -2,6 +2,7 @@
 
 import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,7 +13,7 @@ from shared.adapters.providers._openai_batches import OpenAIBatches
 from shared.adapters.providers._spool import spooled
 from shared.adapters.providers.azure_openai import connect
 from shared.adapters.providers.connection import Connection
-from shared.domain.catalog import Deployment, DeploymentLimits, Endpoint
+from shared.domain.catalog import Deployment, DeploymentLimits
 from shared.domain.errors import (
     Ambiguous,
     GiveUp,
@@ -26,7 +27,8 @@ from shared.domain.errors import (
     Unknowable,
 )
 from shared.domain.ids import BatchId, ChunkKey, DeploymentName, FileId
-from shared.ports.providers import OpenLines, RemoteBatch
+from shared.ports.providers import RemoteBatch
+from tests.support.chunks import chunk_input
 from tests.unit.providers.azure_stub import (
     START,
     Answer,
@@ -99,16 +101,8 @@ def provider(connected: Connect) -> OpenAIBatches:
     return connected()
 
 
-def opened(*pieces: bytes) -> OpenLines:
-    async def lines() -> AsyncIterator[bytes]:
-        for piece in pieces:
-            yield piece
-
-    return lines
-
-
 async def create(provider: OpenAIBatches, stub: AzureStub, **file: object) -> RemoteBatch:
-    return await provider.create(KEY, FileId(stub.add_file(b"{}\n", **file)), Endpoint.CHAT)
+    return await provider.create(chunk_input(KEY), FileId(stub.add_file(b"{}\n", **file)))
 
 
 @pytest.mark.parametrize(
@@ -181,7 +175,7 @@ def test_a_deployment_without_an_endpoint_cannot_be_called(connected: Connect) -
 async def test_an_input_file_is_asked_to_expire_after_a_fortnight(
     provider: OpenAIBatches, stub: AzureStub
 ) -> None:
-    staged = await provider.stage(KEY, opened(b'{"a":1}\n', b'{"b":2}\n'), 16)
+    staged = await provider.stage(chunk_input(KEY, b'{"a":1}\n{"b":2}\n'))
 
     [upload] = stub.calls("upload")
     assert upload.fields == {
@@ -197,7 +191,7 @@ async def test_an_input_file_is_asked_to_expire_after_a_fortnight(
 async def test_a_file_whose_expiry_was_ignored_says_so(provider: OpenAIBatches, stub: AzureStub) -> None:
     stub.script("upload", failing(200, {"id": "file-1", "status": "pending", "expires_at": None}))
 
-    staged = await provider.stage(KEY, opened(b"{}\n"), 3)
+    staged = await provider.stage(chunk_input(KEY))
 
     assert (staged.ready, staged.expires_at) == (False, None)
 
@@ -206,7 +200,7 @@ async def test_an_input_of_another_size_than_announced_is_not_uploaded(
     provider: OpenAIBatches, stub: AzureStub
 ) -> None:
     with pytest.raises(TryAgainLater, match="3 bytes"):
-        await provider.stage(KEY, opened(b"{}\n"), 4)
+        await provider.stage(chunk_input(KEY, size=4))
 
     assert stub.seen == []
 
@@ -216,7 +210,7 @@ async def test_an_upload_that_fails_may_be_repeated(provider: OpenAIBatches, stu
 
     for _ in range(2):
         with pytest.raises(TryAgainLater) as failed:
-            await provider.stage(KEY, opened(b"{}\n"), 3)
+            await provider.stage(chunk_input(KEY))
         assert type(failed.value) is TryAgainLater
     assert len(stub.calls("upload")) == 2
 
@@ -262,7 +256,7 @@ async def test_a_create_without_an_answer_is_unknowable_and_never_repeated(
         await create(provider, stub)
 
     assert len(stub.calls("create")) == 1
-    found = await provider.find(KEY, since=BEGIN)
+    found = await provider.find(chunk_input(KEY), since=BEGIN)
     assert found is not None
     assert found.id == "batch_0"
 
@@ -288,7 +282,7 @@ async def test_a_create_that_was_never_sent_has_surely_not_happened(connected: C
     provider = connected(endpoint="http://127.0.0.1:1")
 
     with pytest.raises(TryAgainLater) as failed:
-        await provider.create(KEY, FileId("file-0"), Endpoint.CHAT)
+        await provider.create(chunk_input(KEY), FileId("file-0"))
 
     assert type(failed.value) is TryAgainLater
 
@@ -341,7 +335,7 @@ async def test_no_room_for_another_file_passes(provider: OpenAIBatches, stub: Az
     stub.script("upload", error(400, "quotaExceeded"))
 
     with pytest.raises(NoCapacity):
-        await provider.stage(KEY, opened(b"{}\n"), 3)
+        await provider.stage(chunk_input(KEY))
 
 
 @pytest.mark.parametrize(
@@ -369,7 +363,7 @@ async def test_a_call_to_slow_down_says_for_how_long(provider: OpenAIBatches, st
     stub.script("list", error(429, "429", retry_after="7"))
 
     with pytest.raises(RateLimited) as limited:
-        await provider.find(KEY, since=BEGIN)
+        await provider.find(chunk_input(KEY), since=BEGIN)
 
     assert limited.value.retry_after == timedelta(seconds=7)
     assert len(stub.seen) == 1
@@ -379,7 +373,7 @@ READS: dict[str, tuple[str, Callable[[OpenAIBatches], Awaitable[object]]]] = {
     "retrieve": ("batch", lambda provider: provider.retrieve(BatchId("batch_0"))),
     "staged": ("file", lambda provider: provider.staged(FileId("file-0"))),
     "expiry": ("file", lambda provider: provider.expiry(FileId("file-0"))),
-    "find": ("list", lambda provider: provider.find(KEY, since=BEGIN)),
+    "find": ("list", lambda provider: provider.find(chunk_input(KEY), since=BEGIN)),
     "delete": ("delete", lambda provider: provider.delete_file(FileId("file-0"))),
     "download": ("content", lambda provider: download(provider, "file-0")),
 }
@@ -434,7 +428,7 @@ async def test_a_batch_is_found_on_a_later_page(provider: OpenAIBatches, stub: A
     for _ in range(5):
         stub.add_batch(metadata={"postern_key": "another"})
 
-    found = await provider.find(KEY, since=BEGIN)
+    found = await provider.find(chunk_input(KEY), since=BEGIN)
 
     assert found is not None
     assert found.id == ours["id"]
@@ -446,7 +440,7 @@ async def test_the_search_ends_where_the_batch_cannot_be(provider: OpenAIBatches
     for age in (86_400, 7200, 3600, 601, 0):
         stub.add_batch(created_at=START - age, metadata={"postern_key": "another"})
 
-    assert await provider.find(KEY, since=BEGIN) is None
+    assert await provider.find(chunk_input(KEY), since=BEGIN) is None
     assert len(stub.calls("list")) == 1
 
 
@@ -455,7 +449,7 @@ async def test_a_batch_just_before_the_intent_is_found_by_another_clock(
 ) -> None:
     stub.add_batch(created_at=START - 599, metadata={"postern_key": KEY})
 
-    assert await provider.find(KEY, since=BEGIN) is not None
+    assert await provider.find(chunk_input(KEY), since=BEGIN) is not None
 
 
 async def test_two_candidates_are_never_chosen_from(provider: OpenAIBatches, stub: AzureStub) -> None:
@@ -463,7 +457,7 @@ async def test_two_candidates_are_never_chosen_from(provider: OpenAIBatches, stu
     stub.add_batch(metadata={"postern_key": KEY})
 
     with pytest.raises(Ambiguous, match="batch_0, batch_1"):
-        await provider.find(KEY, since=BEGIN)
+        await provider.find(chunk_input(KEY), since=BEGIN)
 
 
 async def test_half_a_listing_proves_nothing(provider: OpenAIBatches, stub: AzureStub) -> None:
@@ -477,7 +471,7 @@ async def test_half_a_listing_proves_nothing(provider: OpenAIBatches, stub: Azur
     stub.script("list", first_page, error(500, None))
 
     with pytest.raises(TryAgainLater):
-        await provider.find(KEY, since=BEGIN)
+        await provider.find(chunk_input(KEY), since=BEGIN)
 
 
 async def test_a_listing_that_repeats_itself_ends(provider: OpenAIBatches, stub: AzureStub) -> None:
@@ -488,7 +482,7 @@ async def test_a_listing_that_repeats_itself_ends(provider: OpenAIBatches, stub:
 
     stub.script("list", *[again] * 10)
 
-    assert await provider.find(KEY, since=BEGIN) is None
+    assert await provider.find(chunk_input(KEY), since=BEGIN) is None
     assert len(stub.calls("list")) == 2
 
 
@@ -545,7 +539,7 @@ async def test_a_source_that_fails_is_told_as_it_is_and_nothing_is_uploaded(
         raise NotFound("the chunk's blob is gone")
 
     with pytest.raises(NotFound, match="blob"):
-        await provider.stage(KEY, broken, 3)
+        await provider.stage(replace(chunk_input(KEY), open_lines=broken))
     assert stub.seen == []
 
 

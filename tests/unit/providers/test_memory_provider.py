@@ -1,6 +1,5 @@
 """The provider in memory is as unkind as it is told to be."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -14,7 +13,8 @@ from shared.domain.errors import NoCapacity, NotFound, TryAgainLater, Unknowable
 from shared.domain.ids import BatchId, ChunkKey, FileId, RequestKey
 from shared.domain.outcomes import Outcome
 from shared.domain.rows import Row, RowKind, judge
-from shared.ports.providers import RemoteBatch, RemoteState
+from shared.ports.providers import ChunkInput, RemoteBatch, RemoteState
+from tests.support.chunks import chunk_input
 
 KEY = ChunkKey("job_1-0-1-1")
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
@@ -38,20 +38,22 @@ def provider(clock: Clock) -> MemoryProvider:
     return MemoryProvider(clock=clock, read_row=read_row)
 
 
-async def stage(provider: MemoryProvider, *prompts: str) -> FileId:
+def input_of(provider: MemoryProvider, *prompts: str, endpoint: Endpoint = Endpoint.CHAT) -> ChunkInput:
     content = b"".join(
         provider.write_line(RequestKey(f"run-{n}"), Endpoint.CHAT, {"messages": [{"content": prompt}]})
         for n, prompt in enumerate(prompts)
     )
+    return chunk_input(KEY, content, endpoint=endpoint)
 
-    async def pieces() -> AsyncIterator[bytes]:
-        yield content
 
-    return (await provider.stage(KEY, pieces, len(content))).id
+async def stage(provider: MemoryProvider, *prompts: str) -> FileId:
+    return (await provider.stage(input_of(provider, *prompts))).id
 
 
 async def run(provider: MemoryProvider, *prompts: str, endpoint: Endpoint = Endpoint.CHAT) -> RemoteBatch:
-    batch = await provider.create(KEY, await stage(provider, *prompts), endpoint)
+    batch = await provider.create(
+        input_of(provider, *prompts, endpoint=endpoint), await stage(provider, *prompts)
+    )
     return await provider.retrieve(batch.id)
 
 
@@ -122,8 +124,8 @@ async def test_a_full_queue_shows_in_both_ways(provider: MemoryProvider) -> None
     file = await stage(provider, "one")
 
     with pytest.raises(NoCapacity):
-        await provider.create(KEY, file, Endpoint.CHAT)
-    batch = await provider.create(KEY, file, Endpoint.CHAT)
+        await provider.create(chunk_input(KEY), file)
+    batch = await provider.create(chunk_input(KEY), file)
 
     assert batch.out_of_capacity
     assert (batch.output_file, batch.error_file) == (None, None)
@@ -134,34 +136,34 @@ async def test_a_create_may_happen_without_an_answer(provider: MemoryProvider) -
     file = await stage(provider, "one")
 
     with pytest.raises(Unknowable):
-        await provider.create(KEY, file, Endpoint.CHAT)
+        await provider.create(chunk_input(KEY), file)
 
-    assert await provider.find(KEY, since=NOW) is not None
+    assert await provider.find(chunk_input(KEY), since=NOW) is not None
     assert provider.created == [KEY]
 
 
 async def test_a_second_create_under_the_same_key_is_a_bug_of_ours(provider: MemoryProvider) -> None:
     file = await stage(provider, "one")
-    await provider.create(KEY, file, Endpoint.CHAT)
+    await provider.create(chunk_input(KEY), file)
 
     with pytest.raises(AssertionError, match="double create"):
-        await provider.create(KEY, file, Endpoint.CHAT)
+        await provider.create(chunk_input(KEY), file)
 
 
 async def test_a_listing_may_lag(provider: MemoryProvider, clock: Clock) -> None:
     provider.habits.listing_lag = timedelta(seconds=30)
-    await provider.create(KEY, await stage(provider, "one"), Endpoint.CHAT)
+    await provider.create(chunk_input(KEY), await stage(provider, "one"))
 
-    assert await provider.find(KEY, since=NOW) is None
+    assert await provider.find(chunk_input(KEY), since=NOW) is None
     clock.time += provider.traits.listing_lag
-    assert await provider.find(KEY, since=NOW) is not None
+    assert await provider.find(chunk_input(KEY), since=NOW) is not None
 
 
 async def test_a_batch_takes_its_time_and_a_stuck_one_all_of_it(
     provider: MemoryProvider, clock: Clock
 ) -> None:
     provider.habits.runs_for = timedelta(hours=2)
-    batch = await provider.create(KEY, await stage(provider, "one"), Endpoint.CHAT)
+    batch = await provider.create(chunk_input(KEY), await stage(provider, "one"))
 
     clock.time += timedelta(hours=1)
     assert (await provider.retrieve(batch.id)).state is RemoteState.RUNNING
@@ -175,7 +177,7 @@ async def test_a_batch_takes_its_time_and_a_stuck_one_all_of_it(
 async def test_a_cancelled_batch_keeps_what_was_done(provider: MemoryProvider) -> None:
     provider.habits.stuck = True
     provider.courses.append(Course(done=2))
-    batch = await provider.create(KEY, await stage(provider, "one", "two", "three"), Endpoint.CHAT)
+    batch = await provider.create(chunk_input(KEY), await stage(provider, "one", "two", "three"))
 
     await provider.cancel(batch.id)
 
@@ -188,10 +190,10 @@ async def test_a_file_may_be_pending_for_a_while(provider: MemoryProvider) -> No
     file = await stage(provider, "one")
 
     with pytest.raises(TryAgainLater):
-        await provider.create(KEY, file, Endpoint.CHAT)
+        await provider.create(chunk_input(KEY), file)
     assert not (await provider.staged(file)).ready
     assert (await provider.staged(file)).ready
-    await provider.create(KEY, file, Endpoint.CHAT)
+    await provider.create(chunk_input(KEY), file)
 
 
 async def test_files_lapse_unless_they_never_do(provider: MemoryProvider, clock: Clock) -> None:
@@ -209,7 +211,7 @@ async def test_files_lapse_unless_they_never_do(provider: MemoryProvider, clock:
 
 async def test_any_verb_may_fail_when_told_to(provider: MemoryProvider) -> None:
     provider.fail("retrieve", TryAgainLater("busy"))
-    batch = await provider.create(KEY, await stage(provider, "one"), Endpoint.CHAT)
+    batch = await provider.create(chunk_input(KEY), await stage(provider, "one"))
 
     with pytest.raises(TryAgainLater, match="busy"):
         await provider.retrieve(batch.id)

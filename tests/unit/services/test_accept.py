@@ -1,5 +1,6 @@
 """Accepting a job: refused before anything is written, or on record with everything it needs."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from types import MappingProxyType
@@ -9,10 +10,11 @@ import msgspec
 import pytest
 
 from shared.bootstrap import App
-from shared.domain.catalog import Tenant
+from shared.domain.catalog import Endpoint, Tenant
 from shared.domain.errors import Conflict, NotFound, Rejected, TryAgainLater
 from shared.domain.ids import JobId, TenantId
 from shared.domain.jobs import Job, JobStatus
+from shared.domain.objections import Objection
 from shared.domain.planning import Limits
 from shared.domain.pulses import Pulse
 from shared.services.sweep import STILLBORN
@@ -105,6 +107,44 @@ async def test_a_line_larger_than_the_provider_takes_is_refused_by_its_line() ->
         await world.submit(a_body(["short", "x" * 600]))
 
     assert [error.line for error in errors.value.errors] == [2]
+
+
+def no_temperature(endpoint: Endpoint, body: Mapping[str, object]) -> Objection | None:
+    return (
+        Objection(field="temperature", message="is not taken by this model")
+        if "temperature" in body
+        else None
+    )
+
+
+async def test_what_the_provider_would_refuse_is_refused_by_its_line() -> None:
+    world = World()
+    world.provider.habits.objection = no_temperature
+    body = a_body(["fine", "too warm"])
+    body["requests"][1]["body"]["temperature"] = 1
+
+    with pytest.raises(InputErrors) as refused:
+        await world.submit(body)
+
+    assert [(e.line, e.field, e.message) for e in refused.value.errors] == [
+        (2, "body.temperature", "is not taken by this model")
+    ]
+
+
+async def test_what_the_provider_would_refuse_of_all_inputs_is_refused_once() -> None:
+    world = World()
+    world.provider.habits.objection = no_temperature
+    body = {
+        "alias": "summarize",
+        "template": {"user": "{text}"},
+        "inputs": [{"vars": {"text": "a"}}, {"vars": {"text": "b"}}],
+        "params": {"temperature": 1},
+    }
+
+    with pytest.raises(InputErrors) as refused:
+        await world.submit(body)
+
+    assert [(e.line, e.field) for e in refused.value.errors] == [(None, "params.temperature")]
 
 
 async def test_required_tags_must_be_there() -> None:

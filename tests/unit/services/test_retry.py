@@ -9,6 +9,7 @@ from shared.adapters.memory.provider_rows import Fate
 from shared.domain.chunks import BatchEnd
 from shared.domain.errors import NotFound
 from shared.domain.jobs import Job
+from shared.ports.providers import ChunkInput, StagedFile
 from shared.wire.bodies import read_retry
 from shared.wire.problems import Clash, Unusable
 from tests.support.world import World, a_body
@@ -120,9 +121,9 @@ async def test_new_parameters_win_over_the_jobs_and_the_lines_own() -> None:
     staged = []
     stage = world.provider.stage
 
-    async def watched(key: Any, open_lines: Any, size: int) -> Any:
-        staged.append(b"".join([piece async for piece in open_lines()]))
-        return await stage(key, open_lines, size)
+    async def watched(chunk: ChunkInput) -> StagedFile:
+        staged.append(b"".join([piece async for piece in chunk.open_lines()]))
+        return await stage(chunk)
 
     world.provider.stage = watched  # type: ignore[method-assign]
     await world.run()

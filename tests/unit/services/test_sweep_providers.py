@@ -4,7 +4,7 @@ from shared.domain.catalog import Endpoint
 from shared.domain.chunks import read_chunk_key
 from shared.domain.findings import FindingKind
 from shared.domain.ids import ChunkKey, RequestKey
-from tests.support.streams import stream
+from tests.support.chunks import chunk_input
 from tests.support.world import World, a_body
 
 
@@ -26,8 +26,8 @@ async def test_a_batch_that_carries_our_key_without_a_record_is_found_once() -> 
     world = World()
     key = ChunkKey("job_0123456789abcdef-0-1-1")
     line = world.provider.write_line(RequestKey("run-1"), Endpoint.CHAT, {"messages": []})
-    file = await world.provider.stage(key, lambda: stream(line), len(line))
-    await world.provider.create(key, file.id, Endpoint.CHAT)
+    chunk = chunk_input(key, line)
+    await world.provider.create(chunk, (await world.provider.stage(chunk)).id)
 
     await world.app.sweep(world.engine)
     await world.app.sweep(world.engine)
