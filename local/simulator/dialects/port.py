@@ -60,7 +60,10 @@ class BatchDialect(Protocol):
         ...
 
     def fault_code(self, meaning: str) -> str:
-        """The provider's word for a fault of the whole file, or of two lines together."""
+        """The provider's word for a fault of the whole file, or of two lines together.
+
+        Empty: the provider does not mind it.
+        """
         ...
 
     def row(self, line: Line, names: RowNames, verdict: Verdict, endpoint: str) -> Json:
