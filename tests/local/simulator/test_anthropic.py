@@ -107,13 +107,14 @@ async def test_an_older_version_takes_sampling_parameters(client: AsyncAnthropic
 
 
 async def test_each_outcome_has_a_type_of_its_own(client: AsyncAnthropic, simulator: Simulator) -> None:
-    for text, then in {
+    troubles: dict[str, dict[str, object]] = {
         "Ticket 0": {"outcome": "error", "status": 529, "message": "Overloaded"},
         "Ticket 1": {"outcome": "refusal", "text": "No."},
         "Ticket 2": {"outcome": "truncated"},
         "Ticket 3": {"outcome": "expired"},
         "Ticket 4": {"outcome": "malformed", "shape": "status_0"},
-    }.items():
+    }
+    for text, then in troubles.items():
         simulator.rule(match={"contains": text}, then=then)
 
     batch = await ended(client, (await client.messages.batches.create(requests=some_requests(6))).id)
