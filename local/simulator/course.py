@@ -217,7 +217,7 @@ def result_ids(batch: Batch) -> tuple[str, str]:
     if "-" in batch.id:
         # Ids are UUIDs there, of files too.
         return str(uuid5(UUID(batch.id), "output")), str(uuid5(UUID(batch.id), "errors"))
-    name = batch.id.removeprefix("batch_")
+    name = batch.id.rpartition("_")[2]
     return f"file-{name}o", f"file-{name}e"
 
 
