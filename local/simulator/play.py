@@ -107,6 +107,8 @@ def _given(act: Then) -> str | None:
 
 def written(row: Json, act: Then | None) -> bytes:
     """The row's bytes in its file, newline included, damaged or repeated as the rule says."""
+    if not row:
+        return b""
     whole = msgspec.json.encode(row)
     outcome = act.outcome if act else None
     if outcome == "missing":

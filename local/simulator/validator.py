@@ -82,11 +82,13 @@ def _check_file(findings: Findings, seen: set[bytes], line: Line, dialect: Batch
             f"The model {line.model!r} of this line is not {findings.model!r}, as in the lines before.",
             param="body.model",
         )
+    if not (code := dialect.fault_code("duplicate")):
+        return
     # Digests keep the memory flat where ids are long.
     name = blake2b(line.custom_id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     if name in seen:
         raise LineRefused(
-            dialect.fault_code("duplicate"),
+            code,
             f"The custom_id {line.custom_id!r} is used more than once.",
             param="custom_id",
         )

@@ -42,6 +42,7 @@ from shared.services.planning.first_round import PlanFirstRound
 from shared.services.planning.plan_round import PlanRound
 from shared.services.poll_chunk import PollChunk
 from shared.services.read_job import ReadJob
+from shared.services.report_crash import ReportCrash
 from shared.services.report_usage import ReportUsage
 from shared.services.retry_job import RetryJob
 from shared.services.settling.settle_chunk import SettleChunk
@@ -80,6 +81,7 @@ class App:
     plan_round: PlanRound
     advance_chunk: AdvanceChunk
     finish_job: FinishJob
+    report_crash: ReportCrash
     sweep: Sweep
     claim_document: ClaimDocument
     process_document: ProcessDocument
@@ -157,6 +159,7 @@ def build(parts: Parts) -> App:
             deliver=documents.deliver,
             policy=parts.policy,
         ),
+        report_crash=ReportCrash(notice=notice, clock=parts.clock),
         sweep=Sweep(
             jobs=stores.jobs,
             chunks=stores.chunks,
@@ -178,6 +181,7 @@ def build(parts: Parts) -> App:
             ),
             sweep_open_documents=documents.sweep_open,
             sweep_drop_zone=documents.sweep_drop_zone,
+            sweep_dead_letters=documents.sweep_dead_letters,
         ),
         claim_document=documents.claim,
         process_document=documents.process,
