@@ -90,9 +90,7 @@ class Sizing:
 
 def size(catalog: Catalog, work: Work, form: Form) -> Sizing:
     needs = tuple(_need(deployment, work) for deployment in deployments_of_minutes(catalog))
-    wanted = max(wanted_instances(needs), form.least)
-    bounds = tuple(_bounds(needs, form, _calls(_processes(needs, wanted), form)))
-    instances = max(min([wanted, *(bound.most for bound in bounds)]), form.least)
+    instances, bounds = _within_bounds(needs, form)
     processes = _processes(needs, instances)
     return Sizing(
         form=form,
@@ -104,6 +102,17 @@ def size(catalog: Catalog, work: Work, form: Form) -> Sizing:
         calls=_calls(processes, form),
         backlog=max((process.documents for process in processes), default=1),
     )
+
+
+def _within_bounds(needs: tuple[Need, ...], form: Form) -> tuple[int, tuple[Bound, ...]]:
+    """Fewer instances hold more messages each, which may again be too many: reckon until it fits."""
+    instances = max(wanted_instances(needs), form.least)
+    while True:
+        bounds = tuple(_bounds(needs, form, _calls(_processes(needs, instances), form)))
+        fitting = max(min([instances, *(bound.most for bound in bounds)]), form.least)
+        if fitting == instances:
+            return instances, bounds
+        instances = fitting
 
 
 def deployments_of_minutes(catalog: Catalog) -> Sequence[Deployment]:
