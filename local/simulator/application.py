@@ -13,7 +13,8 @@ from local.simulator.contents import FileContents
 from local.simulator.control import Control
 from local.simulator.course import Course
 from local.simulator.database import Database
-from local.simulator.dialects import azure, compatible, mistral, openai
+from local.simulator.dialects import anthropic, azure, compatible, mistral, openai
+from local.simulator.dialects.anthropic_lines import AnthropicLines
 from local.simulator.dialects.azure_lines import AzureLines
 from local.simulator.dialects.mistral_lines import MistralLines
 from local.simulator.dialects.mounting import Parts
@@ -30,7 +31,7 @@ from local.simulator.stage import Stage
 # Of one JSON body; files are streamed and have bounds of their own.
 MAX_BODY_BYTES = 64 << 20
 
-DIALECTS: tuple[BatchDialect, ...] = (OpenAILines(), AzureLines(), MistralLines())
+DIALECTS: tuple[BatchDialect, ...] = (OpenAILines(), AzureLines(), AnthropicLines(), MistralLines())
 
 
 @asynccontextmanager
@@ -93,6 +94,7 @@ async def application(folder: Path) -> AsyncIterator[web.Application]:
             *azure.routes(parts),
             *openai.routes(parts),
             *compatible.routes(parts),
+            *anthropic.routes(parts),
             *mistral.routes(parts),
         ]
     )
