@@ -12,6 +12,7 @@ from shared.ports.providers import BatchProvider
 # Each module has `connect(deployment, connection)`.
 _MODULES: Final = {
     "azure_openai": "shared.adapters.providers.azure_openai",
+    "mistral": "shared.adapters.providers.mistral",
     "openai": "shared.adapters.providers.openai_api",
 }
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.contract.batching import openai
 from tests.contract.batching.memory import memory
+from tests.contract.batching.mistral import mistral
 
 PROVIDERS: Final = [
     pytest.param(memory, id="memory"),
@@ -14,4 +15,5 @@ PROVIDERS: Final = [
         openai.azure(api_version="2024-10-21"), id="azure_openai, dated paths", marks=pytest.mark.stack
     ),
     pytest.param(openai.openai(), id="openai", marks=pytest.mark.stack),
+    pytest.param(mistral(), id="mistral", marks=pytest.mark.stack),
 ]
