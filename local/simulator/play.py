@@ -17,6 +17,11 @@ FILTER_MESSAGE = (
 )
 REFUSAL = "I'm sorry, but I can't help with that."
 MAX_INPUT_TOKENS = 272_000
+# The same damages where a row has a typed result and no status.
+RESULTS: dict[str, Json] = {
+    "empty_body": {"type": "succeeded", "message": {}},
+    "status_0": {"type": "unheard_of"},
+}
 ERROR_CODES = {429: "rate_limit_exceeded", 500: "server_error", 503: "service_unavailable"}
 
 
@@ -107,6 +112,8 @@ def _given(act: Then) -> str | None:
 
 def written(row: Json, act: Then | None) -> bytes:
     """The row's bytes in its file, newline included, damaged or repeated as the rule says."""
+    if not row:
+        return b""
     whole = msgspec.json.encode(row)
     outcome = act.outcome if act else None
     if outcome == "missing":
@@ -119,6 +126,8 @@ def written(row: Json, act: Then | None) -> bytes:
 
 
 def _damaged(row: Json, whole: bytes, shape: str) -> bytes:
+    if "result" in row and shape in RESULTS:
+        return msgspec.json.encode({**row, "result": RESULTS[shape]}) + b"\n"
     response = row.get("response") or {}
     if shape == "not_utf8":
         return whole.replace(b'"content":"', b'"content":"\xff\xfe', 1) + b"\n"

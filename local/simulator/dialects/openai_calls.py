@@ -61,7 +61,7 @@ class ModelRoutes:
         if body.get("stream"):
             raise CallRefused(400, "unsupported_value", "The simulator does not stream.", param="stream")
         try:
-            question = openai_bodies.question_of({**body, "model": call.model}, endpoint)
+            question = self._dialect.question_of({**body, "model": call.model}, endpoint)
         except LineRefused as error:
             raise CallRefused(400, error.code, error.message, param=error.param) from error
         return Line(custom_id="", model=call.model, question=question)
