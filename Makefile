@@ -20,11 +20,12 @@ up: install ## The local stack on its default ports, data in .postern/
 test: install ## Every test, the ones against the local stack included
 	$(PYTHON) -m tests
 
-check: install ## Format, lint, types, import rules
+check: install ## Format, lint, types, import rules, templates
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+	$(PYTHON) -m infra.checks
 
 format: install ## Put the code into its form
 	$(VENV)/bin/ruff format .
