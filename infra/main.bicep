@@ -267,6 +267,8 @@ var ourSettings = {
   LLM_GATEWAY_ENDPOINT: hasGateway ? gatewayEndpoint : standardModels!.outputs.endpoint
 }
 
+var settings = union(defaults, ourSettings, catalogSettings, tuning)
+
 module app 'modules/app.bicep' = {
   name: 'app'
   params: {
@@ -278,7 +280,7 @@ module app 'modules/app.bicep' = {
     identityId: identity.outputs.id
     subnetId: isPrivate ? network!.outputs.appSubnetId : ''
     packageUrl: hostStorage.outputs.packageUrl
-    settings: union(defaults, ourSettings, catalogSettings, tuning)
+    settings: settings
     maximumInstances: maximumInstances
     instanceMemory: instanceMemory
     alwaysReadyForHttp: alwaysReadyForHttp
@@ -332,6 +334,9 @@ module costs 'modules/costs.bicep' = {
     budgetStart: budgetStart
   }
 }
+
+@description('The app settings, for the app in containers. No secret is among them.')
+output appSettings object = settings
 
 // What the scripts of the later stages need to know. No secret is among it.
 output appName string = app.outputs.name

@@ -214,9 +214,10 @@ class Course:
 
 def result_ids(batch: Batch) -> tuple[str, str]:
     """Names of the output and the error file: known from the start, valid once the batch has ended."""
-    if not batch.id.startswith("batch_"):
+    if "-" in batch.id:
+        # Ids are UUIDs there, of files too.
         return str(uuid5(UUID(batch.id), "output")), str(uuid5(UUID(batch.id), "errors"))
-    name = batch.id.removeprefix("batch_")
+    name = batch.id.rpartition("_")[2]
     return f"file-{name}o", f"file-{name}e"
 
 

@@ -76,7 +76,7 @@ def validate(path: Path, dialect: BatchDialect, endpoint: str) -> Findings:
 def _check_file(findings: Findings, seen: set[bytes], line: Line, dialect: BatchDialect) -> None:
     """What a line must have in common with the others, and what it must not."""
     findings.model = findings.model or line.model
-    if line.model != findings.model:
+    if line.model != findings.model and dialect.fault_code("model"):
         raise LineRefused(
             dialect.fault_code("model"),
             f"The model {line.model!r} of this line is not {findings.model!r}, as in the lines before.",

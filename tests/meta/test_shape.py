@@ -21,7 +21,9 @@ FOR_TESTS = (
 
 NAMED = re.compile(r"\bshared(?:\.\w+)+")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-FILES = sorted(file for folder in ("shared", "local") for file in (ROOT / folder).rglob("*.py"))
+FILES = sorted(
+    file for folder in ("shared", "cli", "checks", "local") for file in (ROOT / folder).rglob("*.py")
+)
 
 
 @cache

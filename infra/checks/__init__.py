@@ -1,1 +1,0 @@
-"""Checks of the templates that need neither a compiler nor a network: `python -m infra.checks`."""
