@@ -133,7 +133,7 @@ def _damaged(row: Json, whole: bytes, shape: str) -> bytes:
         return msgspec.json.encode({**row, "result": RESULTS[shape]}) + b"\n"
     response = row.get("response") or {}
     if shape == "not_utf8":
-        return TEXT.sub(rb"\g<0>\xff\xfe", whole, count=1) + b"\n"
+        return TEXT.sub(lambda found: found[0] + b"\xff\xfe", whole, count=1) + b"\n"
     if shape == "not_object":
         return msgspec.json.encode([row.get("custom_id"), response.get("status_code")]) + b"\n"
     if shape == "empty_body":
