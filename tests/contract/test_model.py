@@ -32,7 +32,8 @@ class Service:
     """A model, and a hand on the service behind it.
 
     `spoil` plays a trouble whenever a question holds the text, `answer` an answer. `seen` tells tenant and
-    correlation id of every question that arrived. `never`: what cannot befall a question there.
+    correlation id of every question that arrived. `never`: what cannot befall a question there. `embeds`: it
+    makes vectors.
     """
 
     model: Model
@@ -40,6 +41,7 @@ class Service:
     answer: Callable[[str, str], None]
     seen: Callable[[], Sequence[tuple[str, str]]]
     never: frozenset[Fate] = frozenset()
+    embeds: bool = True
 
 
 type Make = Callable[[Simulator], AbstractAsyncContextManager[Service]]
@@ -75,7 +77,12 @@ TROUBLES: Mapping[Fate, Mapping[str, Any]] = {
 
 
 def on_the_wire(
-    provider: str, path: str, *, api_version: str | None = None, never: frozenset[Fate] = frozenset()
+    provider: str,
+    path: str,
+    *,
+    api_version: str | None = None,
+    never: frozenset[Fate] = frozenset(),
+    embeds: bool = True,
 ) -> Make:
     @asynccontextmanager
     async def make(simulator: Simulator) -> AsyncIterator[Service]:
@@ -94,7 +101,12 @@ def on_the_wire(
 
         try:
             yield Service(
-                model=registry.model(deployment), spoil=spoil, answer=answer, seen=seen, never=never
+                model=registry.model(deployment),
+                spoil=spoil,
+                answer=answer,
+                seen=seen,
+                never=never,
+                embeds=embeds,
             )
         finally:
             await registry.close()
@@ -125,6 +137,7 @@ MODELS = [
     pytest.param(on_the_wire("azure_openai", "/azure"), id="azure-v1"),
     pytest.param(on_the_wire("azure_openai", "/azure", api_version="2024-10-21"), id="azure-dated"),
     pytest.param(on_the_wire("openai", "/openai/v1"), id="openai"),
+    pytest.param(on_the_wire("anthropic", "/anthropic", embeds=False), id="anthropic"),
     pytest.param(on_the_wire("openai_compatible", "/compatible/v1"), id="compatible"),
     # A model that refuses says so in its answer there, and nowhere else.
     pytest.param(on_the_wire("mistral", "/mistral", never=frozenset({Fate.REFUSAL})), id="mistral"),
@@ -191,6 +204,9 @@ async def test_the_gateway_learns_for_whom_and_why(service: Service) -> None:
 
 
 async def test_vectors_come_in_the_order_of_the_texts(service: Service) -> None:
+    if not service.embeds:
+        pytest.skip("it makes no vectors")
+
     def embedded(*texts: str) -> Question:
         return a_question({"input": list(texts)}, endpoint=Endpoint.EMBEDDINGS)
 

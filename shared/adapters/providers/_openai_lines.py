@@ -76,21 +76,18 @@ def write_line(key: RequestKey, *, url: str, model: str, body: Mapping[str, obje
 
 def read_row(endpoint: Endpoint, line: bytes) -> Row:
     """One line of an output or error file. Never raises, whatever the bytes."""
-    return guarded(line, lambda whole: _classify(endpoint, _read_line(whole)))
+    return guarded(line, lambda clean: _classify(endpoint, _read_line(clean)))
 
 
-def guarded(line: bytes, classify: Callable[[bytes], Row]) -> Row:
-    """What `classify` makes of a line that is sound JSON at most in part; `UNREADABLE` for what it raises.
-
-    For every dialect whose rows name their request in a `custom_id`.
-    """
+def guarded(line: bytes, read: Callable[[bytes], Row]) -> Row:
+    """What `read` makes of the line, mended where that can be done; an unreadable row where it raises."""
     line = line.removeprefix(_BOM).strip()
     try:
         if not line.isascii():
             line.decode()
         if b"\\" in line and _MAYBE_HALF_PAIR.search(line):
             line = _mend_half_pairs(line)
-        return classify(line)
+        return read(line)
     except _FAULTS as fault:
         return Row(key=_key_of(line), kind=RowKind.UNREADABLE, message=_reason(fault))
 
