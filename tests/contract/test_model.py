@@ -32,13 +32,16 @@ class Service:
     """A model, and a hand on the service behind it.
 
     `spoil` plays a trouble whenever a question holds the text, `answer` an answer. `seen` tells tenant and
-    correlation id of every question that arrived.
+    correlation id of every question that arrived. `never`: what cannot befall a question there. `embeds`: it
+    makes vectors.
     """
 
     model: Model
     spoil: Callable[[str, Fate], None]
     answer: Callable[[str, str], None]
     seen: Callable[[], Sequence[tuple[str, str]]]
+    never: frozenset[Fate] = frozenset()
+    embeds: bool = True
 
 
 type Make = Callable[[Simulator], AbstractAsyncContextManager[Service]]
@@ -73,7 +76,14 @@ TROUBLES: Mapping[Fate, Mapping[str, Any]] = {
 }
 
 
-def on_the_wire(provider: str, path: str, *, api_version: str | None = None) -> Make:
+def on_the_wire(
+    provider: str,
+    path: str,
+    *,
+    api_version: str | None = None,
+    never: frozenset[Fate] = frozenset(),
+    embeds: bool = True,
+) -> Make:
     @asynccontextmanager
     async def make(simulator: Simulator) -> AsyncIterator[Service]:
         registry = a_registry()
@@ -90,7 +100,14 @@ def on_the_wire(provider: str, path: str, *, api_version: str | None = None) -> 
             return [(call["tenant"], call["correlation_id"]) for call in calls]
 
         try:
-            yield Service(model=registry.model(deployment), spoil=spoil, answer=answer, seen=seen)
+            yield Service(
+                model=registry.model(deployment),
+                spoil=spoil,
+                answer=answer,
+                seen=seen,
+                never=never,
+                embeds=embeds,
+            )
         finally:
             await registry.close()
 
@@ -120,7 +137,10 @@ MODELS = [
     pytest.param(on_the_wire("azure_openai", "/azure"), id="azure-v1"),
     pytest.param(on_the_wire("azure_openai", "/azure", api_version="2024-10-21"), id="azure-dated"),
     pytest.param(on_the_wire("openai", "/openai/v1"), id="openai"),
+    pytest.param(on_the_wire("anthropic", "/anthropic", embeds=False), id="anthropic"),
     pytest.param(on_the_wire("openai_compatible", "/compatible/v1"), id="compatible"),
+    # A model that refuses says so in its answer there, and nowhere else.
+    pytest.param(on_the_wire("mistral", "/mistral", never=frozenset({Fate.REFUSAL})), id="mistral"),
 ]
 
 
@@ -184,6 +204,9 @@ async def test_the_gateway_learns_for_whom_and_why(service: Service) -> None:
 
 
 async def test_vectors_come_in_the_order_of_the_texts(service: Service) -> None:
+    if not service.embeds:
+        pytest.skip("it makes no vectors")
+
     def embedded(*texts: str) -> Question:
         return a_question({"input": list(texts)}, endpoint=Endpoint.EMBEDDINGS)
 
@@ -215,6 +238,8 @@ async def test_vectors_come_in_the_order_of_the_texts(service: Service) -> None:
 async def test_what_the_model_says_no_to_is_a_row(
     service: Service, trouble: Fate, outcome: Outcome, reason: str
 ) -> None:
+    if trouble in service.never:
+        pytest.skip("that cannot happen there")
     service.spoil("heater", trouble)
 
     row = await ask(service)

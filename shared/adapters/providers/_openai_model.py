@@ -10,10 +10,9 @@ from typing import Final
 import httpx2
 import msgspec
 import openai
-from msgspec import Raw
 
 from shared.adapters.providers._errors import Call, translated
-from shared.adapters.providers._openai_lines import read_row
+from shared.adapters.providers._openai_lines import one_line, read_row
 from shared.domain.catalog import Endpoint
 from shared.domain.errors import NotAdmitted, NotFound, Rejected
 from shared.domain.rows import Row
@@ -87,15 +86,5 @@ def _headers(question: Question) -> Mapping[str, str]:
 
 def line_of(key: str, answer: httpx2.Response) -> bytes:
     """The batch's line that would hold this answer, without its end: one reading for both lanes."""
-    name, body = msgspec.json.encode(key), _one_line(answer.content)
+    name, body = msgspec.json.encode(key), one_line(answer.content)
     return b'{"custom_id":%b,"response":{"status_code":%d,"body":%b}}' % (name, answer.status_code, body)
-
-
-def _one_line(content: bytes) -> bytes:
-    """JSON as it came, or null for anything else: a gateway's page, half an answer."""
-    try:
-        msgspec.json.decode(content, type=Raw)
-    except msgspec.MsgspecError:
-        return b"null"
-    # Between the parts of JSON only; inside a string they are escaped.
-    return content.replace(b"\n", b" ").replace(b"\r", b" ")

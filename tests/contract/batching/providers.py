@@ -4,9 +4,10 @@ from typing import Final
 
 import pytest
 
-from tests.contract.batching import openai
+from tests.contract.batching import anthropic, openai
 from tests.contract.batching.compatible import compatible
 from tests.contract.batching.memory import memory
+from tests.contract.batching.mistral import mistral
 
 PROVIDERS: Final = [
     pytest.param(memory, id="memory"),
@@ -14,6 +15,8 @@ PROVIDERS: Final = [
     pytest.param(
         openai.azure(api_version="2024-10-21"), id="azure_openai, dated paths", marks=pytest.mark.stack
     ),
+    pytest.param(anthropic.anthropic(), id="anthropic", marks=pytest.mark.stack),
     pytest.param(openai.openai(), id="openai", marks=pytest.mark.stack),
     pytest.param(compatible, id="openai_compatible", marks=pytest.mark.stack),
+    pytest.param(mistral(), id="mistral", marks=pytest.mark.stack),
 ]
