@@ -12,7 +12,7 @@ from typing import Final
 from shared.domain.catalog import Tenant
 from shared.domain.errors import Deferred
 from shared.domain.ids import TenantId
-from shared.domain.pace import Pacing, share_of
+from shared.domain.pace import Pacing, most_asked_for, most_held, share_of
 from shared.ports.clock import Clock, Sleep
 from shared.services.pace.waiting import stirred
 
@@ -87,7 +87,7 @@ class Slots:
     def refuse_if_crowded(self, tenant: Tenant) -> None:
         """Raise `Deferred` where `slot` would at once."""
         presence = self._see(tenant)
-        if presence.asks_for >= 2 * self.share(tenant.id):
+        if presence.asks_for >= most_asked_for(self.share(tenant.id)):
             raise self._put_off(presence)
 
     def held(self, tenant: TenantId) -> int:
@@ -166,8 +166,7 @@ class Slots:
         return min(able, key=_rank, default=None)
 
     def _is_full(self) -> bool:
-        size = self._size()
-        return sum(present.held for present in self._present.values()) >= size + max(size // 2, 1)
+        return sum(present.held for present in self._present.values()) >= most_held(self._size())
 
     def _put_off(self, presence: _Presence) -> Deferred:
         """As many an hour as the tenant's slots get through, one after the other."""
