@@ -3,15 +3,27 @@
 import azure.durable_functions as df
 import azure.functions as func
 
-from shared.triggers import batch, documents, health, http_documents, http_jobs, http_reports, sweep
+from shared.triggers import (
+    batch,
+    documents,
+    health,
+    http_azure_openai,
+    http_documents,
+    http_jobs,
+    http_openai,
+    http_reports,
+    sweep,
+)
 
 app = df.DFApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 for blueprint in (
     batch.blueprint,
     documents.blueprint,
     health.blueprint,
+    http_azure_openai.blueprint,
     http_documents.blueprint,
     http_jobs.blueprint,
+    http_openai.blueprint,
     http_reports.blueprint,
     sweep.blueprint,
 ):

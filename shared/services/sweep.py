@@ -24,6 +24,7 @@ from shared.services.announce import Announce, Notice
 from shared.services.collect_chunk import CollectChunk
 from shared.services.documents.sweep_drop_zone import SweepDropZone
 from shared.services.documents.sweep_open_documents import SweepOpenDocuments
+from shared.services.files.sweep_files import SweepFiles
 from shared.services.policy import Policy
 from shared.services.sweep_providers import SweepProviders
 from shared.stores.jobs import Chunks, Jobs
@@ -54,12 +55,14 @@ class Sweep:
     sweep_providers: SweepProviders
     sweep_open_documents: SweepOpenDocuments
     sweep_drop_zone: SweepDropZone
+    sweep_files: SweepFiles
 
     async def __call__(self, orchestrations: Orchestrations) -> None:
         await self._guarded("jobs", self._look_at_all(orchestrations))
         await self._guarded("providers", self.sweep_providers())
         await self._guarded("documents", self.sweep_open_documents())
         await self._guarded("drop zone", self.sweep_drop_zone())
+        await self._guarded("files", self.sweep_files())
         await self._guarded("outbox", self._publish())
         await self._guarded("engine", orchestrations.forget_finished())
 
