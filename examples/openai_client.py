@@ -111,12 +111,18 @@ class Walk:
         first = self.client.files.list(limit=2, purpose="batch")
         self.seen["a page of files"] = {**first.to_dict(), "data": [f.to_dict() for f in first.data]}
         ids = [file.id for file in self.client.files.list(limit=2, purpose="batch")]
-        self.seen["all files"] = {"newest first": ids[:3] == others[::-1], "all there": batch.input_file_id in ids}
+        self.seen["all files"] = {
+            "newest first": ids[:3] == others[::-1],
+            "all there": batch.input_file_id in ids,
+        }
         oldest = [file.id for file in self.client.files.list(limit=100, order="asc", purpose="batch")]
         self.seen["oldest first"] = {"the other way round": oldest == ids[::-1]}
         made = [self.create(file).id for file in others]
         page = self.client.batches.list(limit=2)
-        self.seen["a page of batches"] = {"has_more": page.has_more, "ids": [b.id for b in page.data] == made[:0:-1]}
+        self.seen["a page of batches"] = {
+            "has_more": page.has_more,
+            "ids": [b.id for b in page.data] == made[:0:-1],
+        }
         found = [each.id for each in self.client.batches.list(limit=2)]
         self.seen["all batches"] = {"newest first": found[:3] == made[::-1], "all there": batch.id in found}
         for each in made:
@@ -167,7 +173,9 @@ class Walk:
     def deleted(self, batch: Batch) -> None:
         for name, file in (("input", batch.input_file_id), ("output", batch.output_file_id)):
             self.seen[f"deleted {name}"] = self.client.files.delete(str(file)).to_dict()
-            self.seen[f"deleted {name} again"] = refusal_of(lambda file=file: self.client.files.delete(str(file)))
+            self.seen[f"deleted {name} again"] = refusal_of(
+                lambda file=file: self.client.files.delete(str(file))
+            )
 
 
 def refusal_of(call: Callable[[], object]) -> Json:

@@ -14,6 +14,7 @@ param uploadDays int = 2
 
 var containers = [
   'documents'
+  'files'
   'inputs'
   'jobs'
   'results'

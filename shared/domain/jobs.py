@@ -196,6 +196,14 @@ class Job:
         return replace(self, status=target)
 
 
+def in_step(job: Job, event: JobEvent, now: datetime) -> Job:
+    """The job as its chunks say it stands; a finished one stays as it is."""
+    if job.is_finished:
+        return job
+    settling_at = (job.settling_at or now) if event is JobEvent.SETTLE else None
+    return replace(job.after(event), settling_at=settling_at)
+
+
 def add_up(plan: Plan | None, chunks: Iterable[Chunk]) -> Totals:
     """The totals of what has been settled so far; right at every moment."""
     totals = Totals(tally=plan.tally if plan else NO_OUTCOMES)

@@ -8,6 +8,7 @@ from typing import Final
 from azurefunctions.extensions.http.fastapi import Request, Response, StreamingResponse
 
 from shared.adapters.azure.orchestrations import DurableOrchestrations
+from shared.domain.errors import NotFound
 from shared.domain.files import File
 from shared.services.read_job import JobFilter, SeenJob
 from shared.stores.files import is_file_id
@@ -172,8 +173,15 @@ async def _file(call: Call) -> File:
 async def _seen(call: Call) -> SeenJob:
     name = call.path("batch_id")
     if not is_job_id(name):
-        raise NoSuch(f"No batch found with id '{printable(name)}'.", param="batch_id")
-    return await call.app.read_job.one_of(await call.tenants(), name)
+        raise _no_such_batch(name)
+    try:
+        return await call.app.read_job.one_of(await call.tenants(), name)
+    except NotFound as gone:
+        raise _no_such_batch(name) from gone
+
+
+def _no_such_batch(name: str) -> NoSuch:
+    return NoSuch(f"No batch found with id '{printable(name)}'.")
 
 
 def _batch(seen: SeenJob) -> dict[str, object]:

@@ -6,6 +6,7 @@ import msgspec
 
 from shared.domain.ids import JobId
 from shared.domain.outcomes import Outcome
+from shared.wire.problems import INVALID_REQUEST
 
 _NULL: Final = msgspec.Raw(b"null")
 
@@ -73,7 +74,12 @@ def _failure(name: bytes, read: _Result) -> tuple[int, bytes, bytes]:
     status = _STATUS.get(code, 400)
     kind = {429: "rate_limit_error", 500: "server_error"}.get(status, "invalid_request_error")
     message = read.message or f"The request ended as {read.outcome.value}: {code}."
-    error = {"message": message, "type": kind, "param": None, "code": code}
+    error = {
+        "message": message,
+        "type": kind,
+        "param": None,
+        "code": None if code == INVALID_REQUEST else code,
+    }
     return status, name, _encode({"error": error})
 
 

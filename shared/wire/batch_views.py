@@ -33,6 +33,9 @@ class BatchStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
+_NEVER_FINALIZED: Final = frozenset({BatchStatus.FAILED, BatchStatus.CANCELLING, BatchStatus.CANCELLED})
+
+
 def status_of(job: Job) -> BatchStatus:
     """A job whose every input has an outcome is a completed batch, also if no outcome is a success."""
     if job.reason == INVALID_INPUT:
@@ -63,7 +66,7 @@ def batch_json(job: Job, chunks: Sequence[Chunk], errors: Sequence[LineError] = 
         "id": job.id,
         "object": "batch",
         "endpoint": job.endpoint.url,
-        "model": job.alias or None,
+        "model": (job.alias or None) if job.plan is not None else None,
         "errors": shown_errors if status is BatchStatus.FAILED else None,
         "input_file_id": files.input if files else "",
         "completion_window": "24h",
@@ -73,7 +76,7 @@ def batch_json(job: Job, chunks: Sequence[Chunk], errors: Sequence[LineError] = 
         "created_at": _seconds(job.created_at),
         "expires_at": _seconds(job.created_at + WINDOW),
         "in_progress_at": _seconds(job.planned_at),
-        "finalizing_at": _seconds(job.settling_at) if status is not BatchStatus.FAILED else None,
+        "finalizing_at": _seconds(job.settling_at) if status not in _NEVER_FINALIZED else None,
         "completed_at": ended.get(BatchStatus.COMPLETED),
         "failed_at": ended.get(BatchStatus.FAILED),
         "expired_at": ended.get(BatchStatus.EXPIRED),

@@ -17,7 +17,7 @@ from shared.domain.catalog import Catalog
 from shared.domain.chunks import Chunk
 from shared.domain.errors import Conflict, PosternError, Superseded, TryAgainLater
 from shared.domain.ids import JobId, TenantId
-from shared.domain.jobs import INVALID_INPUT, NO_DEPLOYMENT, Job, JobEvent, Plan, event_of_progress
+from shared.domain.jobs import INVALID_INPUT, NO_DEPLOYMENT, Job, JobEvent, Plan, event_of_progress, in_step
 from shared.domain.outcomes import Outcome, Tally
 from shared.ports.blobs import Blobs
 from shared.ports.catalog import CatalogSource
@@ -99,14 +99,7 @@ class PlanRound:
 
     async def _show(self, job: Job, chunks: list[Chunk]) -> None:
         event, now = event_of_progress(chunks), self.clock.now()
-
-        def show(current: Job) -> Job:
-            if current.is_finished:
-                return current
-            ending = event is JobEvent.SETTLE
-            return replace(current.after(event), settling_at=(current.settling_at or now) if ending else None)
-
-        await amend_job(self.jobs, job.tenant, job.id, show)
+        await amend_job(self.jobs, job.tenant, job.id, lambda j: in_step(j, event, now))
 
     # The first round
 
