@@ -5,6 +5,8 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 NODE_INSTALLED := node_modules/.installed
+# What holds figures that follow from the catalogue.
+SIZED := host.json infra/kubernetes/settings.yaml infra/kubernetes/documents.yaml infra/container-apps/main.bicep
 
 help: ## What can be done here
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -20,11 +22,13 @@ up: install ## The local stack on its default ports, data in .postern/
 test: install ## Every test, the ones against the local stack included
 	$(PYTHON) -m tests
 
-check: install ## Format, lint, types, import rules
+check: install ## Format, lint, types, import rules, manifests, sizes
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+	$(PYTHON) -m checks.manifests infra/kubernetes/*.yaml
+	$(PYTHON) -m cli scale --check $(SIZED)
 
 format: install ## Put the code into its form
 	$(VENV)/bin/ruff format .

@@ -1,6 +1,5 @@
 """Registers the triggers with the Functions host, and does nothing else."""
 
-import azure.durable_functions as df
 import azure.functions as func
 
 from shared.triggers import (
@@ -14,8 +13,9 @@ from shared.triggers import (
     http_reports,
     sweep,
 )
+from shared.triggers.app import PosternApp
 
-app = df.DFApp(http_auth_level=func.AuthLevel.ANONYMOUS)
+app = PosternApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 for blueprint in (
     batch.blueprint,
     documents.blueprint,

@@ -27,7 +27,7 @@ def requests(count: int, *, line_bytes: int = LINE_BYTES) -> Iterator[bytes]:
     system = {"role": "system", "content": "Summarize the ticket in two sentences."}
     for n in range(count):
         messages = [system, {"role": "user", "content": text(n, room)}]
-        body = {"messages": messages, "temperature": 0.2}
+        body = {"messages": messages, "seed": 7}
         yield msgspec.json.encode({"custom_id": f"ticket-{n}", "body": body}) + b"\n"
 
 

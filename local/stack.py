@@ -32,11 +32,14 @@ class StackFailed(Exception):
 
 
 class Stack:
-    """A running stack. `data` keeps its state from one `stop` to the next `start`."""
+    """A running stack. `data` keeps its state from one `stop` to the next `start`.
+
+    It ends when the thread that started it does, so that a program that is killed leaves nothing behind.
+    """
 
     def __init__(self, *, data: Path, arguments: Sequence[str], command: Sequence[str] = COMMAND) -> None:
         self.data = data.resolve()
-        self._arguments = [*command, "up", "--data", str(self.data), *arguments]
+        self._arguments = [*command, "up", "--follow-parent", "--data", str(self.data), *arguments]
         self._log = self.data / "logs" / "launcher.log"
         self._launcher: subprocess.Popen[bytes] | None = None
         self._said: dict[str, Any] = {}

@@ -73,8 +73,8 @@ class Configuration:
         return value
 
     def is_disabled(self, function_name: str) -> bool:
-        """`AzureWebJobs.NAME.Disabled`, or the same with double underscores where dots are not allowed."""
-        keys = (f"AzureWebJobs.{function_name}.Disabled", f"AzureWebJobs__{function_name}__Disabled")
+        """`AzureWebJobs.NAME.Disabled`, or the same with underscores where dots are not allowed."""
+        keys = (f"AzureWebJobs.{function_name}.Disabled", f"AzureWebJobs_{function_name}_Disabled")
         return any(self.settings.get(key, "").lower() in _TRUE for key in keys)
 
 

@@ -56,10 +56,18 @@ class DataFolder:
         os.close(handle)
         raise FolderInUse(f"another stack is using {self.path}; stop it, or give another folder with --data")
 
-    def ports(self, names: Iterable[str], *, fixed: Mapping[str, int]) -> dict[str, int]:
-        """A port for each name: the one of last time, `fixed` before that, else a free one. All are kept."""
+    def ports(
+        self, names: Iterable[str], *, fixed: Mapping[str, int], wanted: Mapping[str, int] | None = None
+    ) -> dict[str, int]:
+        """A port for each name, and all are kept.
+
+        `fixed` comes first, then the one of last time, then `wanted` if it is free, else any free one.
+        """
         kept: dict[str, int] = json.loads(self._ports.read_bytes()) if self._ports.exists() else {}
         chosen = {**kept, **fixed}
+        for name, port in (wanted or {}).items():
+            if name not in chosen and _is_free(port):
+                chosen[name] = port
         for name in names:
             if name not in chosen:
                 chosen[name] = _free_port(taken=set(chosen.values()))

@@ -10,6 +10,13 @@ from collections.abc import Callable
 _PR_SET_PDEATHSIG = 1
 
 
+def follow_parent(number: signal.Signals) -> None:
+    """Be sent `number` when the thread that started this process ends, on Linux."""
+    library = ctypes.CDLL(None)
+    if hasattr(library, "prctl"):
+        library.prctl(_PR_SET_PDEATHSIG, int(number))
+
+
 def leash(number: signal.Signals) -> Callable[[], None]:
     """What a child must run between fork and exec to be sent `number` when its parent dies.
 

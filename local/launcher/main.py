@@ -16,24 +16,28 @@ from pathlib import Path
 from local.launcher.development_keys import ADMIN_KEY, TENANT_KEYS
 from local.launcher.folder import DataFolder, FolderInUse, PortInUse, until_free
 from local.launcher.layout import PORT_NAMES, Layout
+from local.launcher.leash import follow_parent
 from local.launcher.options import Options, parse_options
 from local.launcher.processes import ProcessTable, stack_processes
+from local.launcher.readiness import answers
 from local.launcher.supervisor import StartFailed, Supervisor
 
 log = logging.getLogger(__name__)
 
 # A stack that was killed hard needs this long until Azurite has saved its index and ended.
 PATIENCE_SECONDS = 30.0
+# The simulator's port when somebody chose the HTTP port: 7081 beside 7071.
+SIMULATOR_BESIDE = 10
 
 
 def main(arguments: Sequence[str], *, table: ProcessTable = stack_processes) -> int:
     """Run the stack until a signal ends it; the exit code says whether it came up."""
     options = parse_options(arguments)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
-    # The SDK that makes the containers writes a page for each request.
-    logging.getLogger("azure").setLevel(logging.WARNING)
     # The SDK logs every call with its headers.
     logging.getLogger("azure").setLevel(logging.WARNING)
+    if options.follow_parent:
+        follow_parent(signal.SIGTERM)
     try:
         with _data_folder(options) as path:
             return asyncio.run(_up(options, DataFolder(path), table))
@@ -65,10 +69,22 @@ async def _up(options: Options, folder: DataFolder, table: ProcessTable) -> int:
         await _start_unless_ended(supervisor, ended)
         if not ended.is_set():
             announcement.make()
+            await _tell_if_not_ready(layout)
             await ended.wait()
     finally:
         await supervisor.stop()
     return 0
+
+
+async def _tell_if_not_ready(layout: Layout) -> None:
+    """The host answers, but the app may have refused its catalogue or a setting."""
+    with contextlib.suppress(OSError, TimeoutError, EOFError):
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            if not await answers(f"{layout.http}/readyz"):
+                log.warning(
+                    "the app is not ready: %s/readyz says which part fails, %s says why",
+                    *(layout.http, layout.data / "logs" / "host.log"),
+                )
 
 
 async def _start_unless_ended(supervisor: Supervisor, ended: asyncio.Event) -> None:
@@ -85,7 +101,8 @@ async def _start_unless_ended(supervisor: Supervisor, ended: asyncio.Event) -> N
 
 async def _layout(options: Options, folder: DataFolder) -> Layout:
     fixed = {} if options.port is None else {"http": options.port}
-    ports = folder.ports(PORT_NAMES, fixed=fixed)
+    wanted = {} if options.port is None else {"simulator": options.port + SIMULATOR_BESIDE}
+    ports = folder.ports(PORT_NAMES, fixed=fixed, wanted=wanted)
     await until_free(ports, patience_seconds=PATIENCE_SECONDS)
     return Layout(
         data=folder.path,

@@ -7,6 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+_WHAT_IT_IS = (
+    "Postern on this machine: the app, storage, Service Bus and a provider simulator, on loopback only."
+)
+_WHAT_UP_DOES = (
+    "Starts everything and prints one JSON line with addresses, keys and process ids when it answers."
+    " A process that dies is started again. Logs go to stderr and DATA/logs. The same --data goes on"
+    " where it ended, on the same ports."
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -16,18 +25,30 @@ class Options:
     port: int | None
     catalog: Path | None
     sweep: bool
+    follow_parent: bool
     settings: dict[str, str]
 
 
 def parse_options(arguments: Sequence[str]) -> Options:
     """Exits with a message when the arguments make no sense."""
-    parser = argparse.ArgumentParser(prog="python -m local")
+    parser = argparse.ArgumentParser(prog="python -m local", description=_WHAT_IT_IS)
     commands = parser.add_subparsers(dest="command", required=True)
-    up = commands.add_parser("up", help="start the local stack and keep it running until SIGTERM or SIGINT")
-    up.add_argument("--data", type=Path, help="folder for all state (default: a temporary one)")
+    # Only named here: it has a command line of its own.
+    commands.add_parser(
+        "demo", help="start a stack, send it sample jobs and documents, show what came of them"
+    )
+    up = commands.add_parser(
+        "up",
+        help="start the local stack and keep it running until SIGTERM or SIGINT",
+        description=_WHAT_UP_DOES,
+    )
+    up.add_argument("--data", type=_folder, help="folder for all state (default: a temporary one)")
     up.add_argument("--port", type=_port, help="HTTP port (default: a free one, then always the same)")
     up.add_argument("--catalog", type=_existing_file, help="catalogue to use instead of the built-in one")
     up.add_argument("--no-sweep", action="store_true", help="do not run the sweep on its timer")
+    up.add_argument(
+        "--follow-parent", action="store_true", help="end too when the program that started this one ends"
+    )
     up.add_argument(
         "--set",
         dest="settings",
@@ -43,8 +64,16 @@ def parse_options(arguments: Sequence[str]) -> Options:
         port=given.port,
         catalog=given.catalog,
         sweep=not given.no_sweep,
+        follow_parent=given.follow_parent,
         settings=dict(given.settings),
     )
+
+
+def _folder(text: str) -> Path:
+    folder = Path(text)
+    if folder.exists() and not folder.is_dir():
+        raise argparse.ArgumentTypeError(f"{folder} is a file; name a folder, which may be a new one")
+    return folder
 
 
 def _port(text: str) -> int:

@@ -16,7 +16,7 @@ async def is_ready(process: Process) -> bool:
     try:
         async with asyncio.timeout(_ANSWER_SECONDS):
             if process.url is not None:
-                return await _answers(process.url)
+                return await answers(process.url)
             for port in process.ports:
                 await _connect(port)
             return process.prepare is None or await process.prepare()
@@ -31,7 +31,8 @@ async def _connect(port: int) -> None:
         await writer.wait_closed()
 
 
-async def _answers(url: str) -> bool:
+async def answers(url: str) -> bool:
+    """Whether it is there and says 200. Raises `OSError` when nobody listens."""
     address = urlsplit(url)
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
     try:

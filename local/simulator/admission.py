@@ -65,8 +65,8 @@ class Admission:
             return batch
         path = self.files.path(batch.input_file_id)
         findings = await asyncio.to_thread(validate, path, dialect, batch.endpoint)
-        batch = replace(batch, model=findings.model, enqueued_tokens=findings.tokens)
-        quota = self.quotas.of(dialect.name, findings.model)
+        batch = replace(batch, model=batch.model or findings.model, enqueued_tokens=findings.tokens)
+        quota = self.quotas.of(dialect.name, batch.model)
         why = excess(quota, self.batches.unfinished(), batch)
         if why and quota and quota.refusal == "create":
             raise CallRefused(400, "token_limit_exceeded", why)

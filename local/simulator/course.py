@@ -4,6 +4,7 @@ a process that was killed goes on where the last commit was, and no row is writt
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
+from uuid import UUID, uuid5
 
 from local.simulator import quotas as quotas_of
 from local.simulator import work
@@ -81,7 +82,10 @@ class Course:
             # It was cancelled meanwhile.
             return
         batch = replace(
-            batch, model=findings.model, total=len(findings.lines), enqueued_tokens=findings.tokens
+            batch,
+            model=batch.model or findings.model,
+            total=len(findings.lines),
+            enqueued_tokens=findings.tokens,
         )
         fault = findings.fault or _scripted_fault(batch) or self._quota_fault(batch)
         if fault:
@@ -199,6 +203,7 @@ class Course:
             batch_id=batch.id,
             dialect=self.dialects[batch.provider],
             endpoint=batch.endpoint,
+            model=batch.model,
             input_path=self.files.pinned(batch.id),
             output_path=self.files.path(output_id),
             error_path=self.files.path(error_id),
@@ -209,7 +214,10 @@ class Course:
 
 def result_ids(batch: Batch) -> tuple[str, str]:
     """Names of the output and the error file: known from the start, valid once the batch has ended."""
-    name = batch.id.removeprefix("batch_")
+    if "-" in batch.id:
+        # Ids are UUIDs there, of files too.
+        return str(uuid5(UUID(batch.id), "output")), str(uuid5(UUID(batch.id), "errors"))
+    name = batch.id.rpartition("_")[2]
     return f"file-{name}o", f"file-{name}e"
 
 

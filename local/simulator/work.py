@@ -3,14 +3,14 @@
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 
 from local.simulator import play
 from local.simulator.answers.replies import Failure, Reply, Unrun, Usage
 from local.simulator.dialects.port import BatchDialect, Line, RowNames
-from local.simulator.lines import LineIndex, reading
+from local.simulator.lines import LineIndex, LineReader, reading
 from local.simulator.rulebook import Entry, RuleBook, Taken, fits_request
 from local.simulator.rules import Kind
 
@@ -20,16 +20,24 @@ SLICE_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """What stays the same for all slices of one batch. `order`: places of lines as they are worked on."""
+    """What stays the same for all slices of one batch. `order`: places of lines as they are worked on.
+
+    `model` answers where the lines themselves name none.
+    """
 
     batch_id: str
     dialect: BatchDialect
     endpoint: str
+    model: str | None
     input_path: Path
     output_path: Path
     error_path: Path
     lines: LineIndex
     order: Sequence[int]
+
+    def read(self, reader: LineReader, place: int) -> Line:
+        line = self.dialect.read_line(reader.read(place), self.endpoint)
+        return line if line.model else replace(line, model=self.model or "")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,7 +70,7 @@ def answer(desk: Desk, rules: RuleBook, *, position: int, until: int, now: int) 
     with reading(desk.input_path, desk.lines) as reader:
         while done.position < until and not done.is_full and time.monotonic() < deadline:
             place = desk.order[done.position]
-            line = desk.dialect.read_line(reader.read(place), desk.endpoint)
+            line = desk.read(reader, place)
             taken = _rule_for(line, entries, rules, desk.dialect.name)
             _answer_line(desk, done, line, taken, names_of(desk.batch_id, place, now))
             done.position += 1
@@ -123,7 +131,7 @@ def leave(desk: Desk, *, position: int, why: str) -> Slice:
     with reading(desk.input_path, desk.lines) as reader:
         while done.position < total and time.monotonic() < deadline:
             place = desk.order[done.position]
-            line = desk.dialect.read_line(reader.read(place), desk.endpoint)
+            line = desk.read(reader, place)
             row = desk.dialect.row(line, names_of(desk.batch_id, place, 0), Unrun(why=why), desk.endpoint)
             (done.errors if desk.dialect.errors_apart else done.output).extend(play.written(row, None))
             done.position += 1

@@ -49,6 +49,7 @@ from shared.services.planning.first_round import PlanFirstRound
 from shared.services.planning.plan_round import PlanRound
 from shared.services.poll_chunk import PollChunk
 from shared.services.read_job import ReadJob
+from shared.services.report_crash import ReportCrash
 from shared.services.report_usage import ReportUsage
 from shared.services.retry_job import RetryJob
 from shared.services.settling.settle_chunk import SettleChunk
@@ -92,6 +93,7 @@ class App:
     plan_round: PlanRound
     advance_chunk: AdvanceChunk
     finish_job: FinishJob
+    report_crash: ReportCrash
     sweep: Sweep
     claim_document: ClaimDocument
     process_document: ProcessDocument
@@ -184,6 +186,7 @@ def build(parts: Parts) -> App:
             ),
             policy=parts.policy,
         ),
+        report_crash=ReportCrash(notice=notice, clock=parts.clock),
         sweep=Sweep(
             jobs=stores.jobs,
             chunks=stores.chunks,
@@ -208,6 +211,7 @@ def build(parts: Parts) -> App:
             sweep_files=SweepFiles(
                 files=stores.files, lapses=stores.lapses, blobs=parts.blobs, clock=parts.clock
             ),
+            sweep_dead_letters=documents.sweep_dead_letters,
         ),
         claim_document=documents.claim,
         process_document=documents.process,

@@ -17,7 +17,8 @@ from shared.domain.usage import NOTHING_SPENT, NOTHING_USED, Spend, Usage
 class Answer:
     """The end of a document, before anybody has been told.
 
-    `output` is JSON on one line. `usage` and `spend` None: not known. `attempt` is the number under which the
+    `output` is JSON on one line; `in_pieces`: a list of pieces with vectors, which a search index loads.
+    `usage` and `spend` None: not known. `attempt` is the number under which the
     ledger knows it, `tries` how often the model was asked in all; `finished_at` is when it was booked, too.
     `superseded`: another version lies at the path by now, so there is no result to publish.
     """
@@ -40,6 +41,7 @@ class Answer:
     pages: int | None = None
     pages_without_text: tuple[int, ...] = ()
     superseded: bool = False
+    in_pieces: bool = False
 
 
 def decided(judgement: Judgement, now: datetime, *, tries: int = 0, superseded: bool = False) -> Answer:
@@ -54,7 +56,9 @@ def decided(judgement: Judgement, now: datetime, *, tries: int = 0, superseded: 
     )
 
 
-def answered(result: TaskResult, text: Extraction, *, attempt: int, now: datetime) -> Answer:
+def answered(
+    result: TaskResult, text: Extraction, *, attempt: int, now: datetime, in_pieces: bool = False
+) -> Answer:
     """What a task made of the text, as the document's `attempt`-th attempt."""
     called = result.calls > 0
     return Answer(
@@ -75,6 +79,7 @@ def answered(result: TaskResult, text: Extraction, *, attempt: int, now: datetim
         pages=text.pages,
         pages_without_text=text.pages_without_text,
         finished_at=now,
+        in_pieces=in_pieces and result.output is not None,
     )
 
 

@@ -28,6 +28,7 @@ class FindingKind(StrEnum):
     STEP_FAILING = "step_failing"
     UNKNOWN_DESTINATION = "unknown_destination"
     BAD_MESSAGE = "bad_message"
+    DEAD_LETTER = "dead_letter"
     GIVEN_UP_DOCUMENT = "given_up_document"
     LATE_DOCUMENT = "late_document"
     LOST_DOCUMENT = "lost_document"

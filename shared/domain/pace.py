@@ -11,7 +11,7 @@ from shared.domain.ids import TenantId
 from shared.domain.waits import Backoff
 
 # A call of two thousand tokens that takes six seconds: one place for each twenty thousand tokens a minute.
-_TOKENS_A_PLACE: Final = 20_000
+TOKENS_A_PLACE: Final = 20_000
 # A process that takes many more messages than it has places for can pass on what is not their turn.
 _MOST_PLACES: Final = 16
 # For a deployment whose tokens per minute nobody has told us.
@@ -47,7 +47,22 @@ def places(per_minute: int | None) -> int:
     """How many calls may be under way at once."""
     if per_minute is None:
         return _UNTOLD_PLACES
-    return min(math.ceil(per_minute / _TOKENS_A_PLACE), _MOST_PLACES)
+    return min(math.ceil(per_minute / TOKENS_A_PLACE), _MOST_PLACES)
+
+
+def documents_beside(calls: int) -> int:
+    """How many documents may be worked on for so many calls: a document is also read, and stored."""
+    return calls + max(calls // 4, 1)
+
+
+def most_held(documents: int) -> int:
+    """The same, and half as many for whoever comes while one tenant holds them all."""
+    return documents + max(documents // 2, 1)
+
+
+def most_asked_for(share: int) -> int:
+    """How many documents of a tenant are held or wait for a moment; what comes on top is put off at once."""
+    return 2 * share
 
 
 def share_of(tenant: TenantId, weights: Mapping[TenantId, int], size: int) -> int:

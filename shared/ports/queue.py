@@ -1,8 +1,8 @@
 """Messages to our own workers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Protocol
 
@@ -17,11 +17,29 @@ class Message:
     properties: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetter:
+    """A message that was given up. `sequence` orders them; `reason` and `description` are the service's words."""
+
+    sequence: int
+    body: bytes
+    sent_at: datetime
+    reason: str
+    description: str
+
+
 class Queue(Protocol):
     async def send(self, message: Message, *, delay: timedelta | None = None) -> None:
         """Durable before it returns; delivered at least once, after `delay`.
 
         A second message with the same id within the queue's window is dropped. Raise `TryAgainLater` if it
         may not have been taken.
+        """
+        ...
+
+    async def dead_letters(self, *, start: int = 0, limit: int = 100) -> Sequence[DeadLetter]:
+        """At most `limit` of the messages that were given up, ascending, from the sequence `start` on.
+
+        They stay where they are. Fewer than `limit` do not mean the end, none does. Raise `TryAgainLater`.
         """
         ...

@@ -19,6 +19,9 @@ from shared.stores.stored import Stored
 
 log = logging.getLogger(__name__)
 
+# Listings and look-ups of a new batch may lag; none of the providers' has been seen to for so long.
+UNFINDABLE_AT_FIRST = timedelta(minutes=10)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollChunk:
@@ -34,10 +37,7 @@ class PollChunk:
         try:
             batch = await provider.retrieve(chunk.remote.batch)
         except NotFound:
-            # A batch may be unfindable for a while after its creation. A 404 alone proves nothing, and a
-            # second batch would be paid for: keep asking.
-            await self._missing(job, chunk, chunk.remote.batch)
-            return Wait(self.policy.poll)
+            return await self._unfindable(job, stored, chunk.remote.batch, provider)
         if batch.state is RemoteState.RUNNING:
             return await self._running(job, stored, batch, provider)
         if batch.out_of_capacity:
@@ -115,17 +115,26 @@ class PollChunk:
         except NotFound:
             return None
 
-    async def _missing(self, job: Job, chunk: Chunk, batch: BatchId) -> None:
-        grace = timedelta(minutes=10)
-        if chunk.intended_at is None or self.clock.now() - chunk.intended_at < grace:
-            return
+    async def _unfindable(
+        self, job: Job, stored: Stored[Chunk], batch: BatchId, provider: BatchProvider
+    ) -> Step:
+        """A 404 alone proves nothing, and a second batch would be paid for: keep asking.
+
+        Only somebody who cancels the job decides that the batch is gone.
+        """
+        chunk = stored.value
+        if chunk.intended_at is None or self.clock.now() - chunk.intended_at < UNFINDABLE_AT_FIRST:
+            return Wait(self.policy.poll)
         await self._find(
             FindingKind.UNKNOWN_STATE,
             f"{batch}:missing",
             job,
             f"the provider no longer knows batch {batch} of job {job.id}; it is asked about again and never"
-            " bought a second time on that alone",
+            " bought a second time on that alone. If it is gone for good, cancel the job and retry it",
         )
+        if not job.is_cancelling or await _takes_the_cancel(provider, batch):
+            return Wait(self.policy.poll)
+        return await self.chunks.replace(stored, replace(chunk.after(ChunkEvent.END), end=BatchEnd.CANCELLED))
 
     async def _unknown_state(self, job: Job, chunk: Chunk, batch: RemoteBatch) -> None:
         await self._find(
@@ -157,3 +166,12 @@ class PollChunk:
                 detail={"job_id": job.id},
             )
         )
+
+
+async def _takes_the_cancel(provider: BatchProvider, batch: BatchId) -> bool:
+    """Whether a batch that look-ups do not find is there after all."""
+    try:
+        await provider.cancel(batch)
+    except NotFound:
+        return False
+    return True

@@ -120,5 +120,8 @@ class ReadJob:
     async def _errors(self, job: Job) -> list[LineError]:
         if job.reason != INVALID_INPUT or job.erased_at:
             return []
-        content = await whole(self.blobs, JobPaths(job.tenant, job.id).errors, limit=MAX_ERRORS_BYTES)
+        try:
+            content = await whole(self.blobs, JobPaths(job.tenant, job.id).errors, limit=MAX_ERRORS_BYTES)
+        except NotFound:
+            return []  # kept for their time, like results
         return [LineError(**error) for error in msgspec.json.decode(content)]

@@ -22,6 +22,7 @@ from shared.ports.providers import Providers
 from shared.services.amend_job import amend_job
 from shared.services.announce import Announce, Notice
 from shared.services.collect_chunk import CollectChunk
+from shared.services.documents.sweep_dead_letters import SweepDeadLetters
 from shared.services.documents.sweep_drop_zone import SweepDropZone
 from shared.services.documents.sweep_open_documents import SweepOpenDocuments
 from shared.services.files.sweep_files import SweepFiles
@@ -56,6 +57,7 @@ class Sweep:
     sweep_open_documents: SweepOpenDocuments
     sweep_drop_zone: SweepDropZone
     sweep_files: SweepFiles
+    sweep_dead_letters: SweepDeadLetters
 
     async def __call__(self, orchestrations: Orchestrations) -> None:
         await self._guarded("jobs", self._look_at_all(orchestrations))
@@ -63,6 +65,7 @@ class Sweep:
         await self._guarded("documents", self.sweep_open_documents())
         await self._guarded("drop zone", self.sweep_drop_zone())
         await self._guarded("files", self.sweep_files())
+        await self._guarded("dead letters", self.sweep_dead_letters())
         await self._guarded("outbox", self._publish())
         await self._guarded("engine", orchestrations.forget_finished())
 

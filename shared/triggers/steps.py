@@ -17,8 +17,11 @@ Step = Callable[[App, Answer], Awaitable[Answer]]
 SHORTEST: Final = timedelta(milliseconds=100)
 
 
-def _unless_superseded(step: Step) -> Step:
-    """That another run drives the job is an answer: the orchestration then stops without a word."""
+def _guarded(step: Step) -> Step:
+    """That another run drives the job is an answer: the orchestration then stops without a word.
+
+    A fault of ours ends the orchestration too, but somebody is told of it.
+    """
 
     @wraps(step)
     async def guarded(app: App, job: Answer) -> Answer:
@@ -26,23 +29,26 @@ def _unless_superseded(step: Step) -> Step:
             return await step(app, job)
         except Superseded:
             return {orchestration.SUPERSEDED: True}
+        except Exception as crash:
+            await app.report_crash(TenantId(job["tenant"]), JobId(job["job_id"]), step.__name__, crash)
+            raise
 
     return guarded
 
 
-@_unless_superseded
+@_guarded
 async def plan_round(app: App, job: Answer) -> Answer:
     planned = await app.plan_round(TenantId(job["tenant"]), JobId(job["job_id"]), job["run"])
     return {"chunks": planned.chunks, **_wait(planned.wait)}
 
 
-@_unless_superseded
+@_guarded
 async def advance_chunk(app: App, job: Answer) -> Answer:
     wait = await app.advance_chunk(TenantId(job["tenant"]), JobId(job["job_id"]), job["n"], job["run"])
     return {"done": wait is None, **_wait(wait)}
 
 
-@_unless_superseded
+@_guarded
 async def finish_job(app: App, job: Answer) -> Answer:
     return _wait(await app.finish_job(TenantId(job["tenant"]), JobId(job["job_id"]), job["run"]))
 

@@ -33,6 +33,7 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True):
     pages: int | None
     pages_without_text: tuple[int, ...]
     finished_at: str
+    in_pieces: bool = False
 
 
 _read: Final = msgspec.json.Decoder(_Stored).decode
@@ -58,6 +59,7 @@ def write_answer(answer: Answer) -> bytes:
             pages=answer.pages,
             pages_without_text=answer.pages_without_text,
             finished_at=answer.finished_at.isoformat(),
+            in_pieces=answer.in_pieces,
         )
     )
 
@@ -85,4 +87,5 @@ def read_answer(content: bytes) -> Answer:
         pages=stored.pages,
         pages_without_text=stored.pages_without_text,
         finished_at=needed_moment(stored.finished_at),
+        in_pieces=stored.in_pieces,
     )

@@ -10,12 +10,13 @@ from shared.domain.usage import Spend, Usage
 class Member(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`p` is the lowest input position that asks for this request. `spent` is what earlier rounds cost.
 
-    `t` are its tokens, estimated; None where nobody counted.
+    `t` are its tokens, estimated; None where nobody counted. `v` are the embeddings it asks for, beyond one.
     """
 
     k: str
     p: int
     t: int | None = None
+    v: int = 0
     spent: "Spent | None" = None
 
 

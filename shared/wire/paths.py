@@ -21,7 +21,15 @@ def dropped(path: str) -> str:
 
 def result(path: str) -> str | None:
     """The result of the document dropped there. None: its name would be longer than a blob's may be."""
-    name = f"{path}.json"
+    return _below_results(f"{path}.json")
+
+
+def pieces(path: str) -> str | None:
+    """The pieces of the document dropped there, for a search index. None as for its result."""
+    return _below_results(f"{path}.jsonl")
+
+
+def _below_results(name: str) -> str | None:
     return f"{RESULTS}/{name}" if len(name.encode("utf-16-le")) // 2 <= MAX_NAME else None
 
 

@@ -64,7 +64,7 @@ def job_json(
         "cost": cost_json(totals.spend),
         "chunks": [chunk_json(c) for c in chunks],
         "waiting": _waiting_json(waiting) if job.status is JobStatus.WAITING else None,
-        "results_kept_until": rfc3339(job.results_kept_until),
+        "results_kept_until": None if job.erased_at else rfc3339(job.results_kept_until),
         "links": links_json(job, base_url),
     }
 

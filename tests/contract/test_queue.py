@@ -4,7 +4,7 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -24,10 +24,11 @@ SOON = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bus:
-    """`received` waits for this many messages, or until nothing comes for the time given."""
+    """`received` waits for this many messages, or until nothing comes for the time given; `bury` gives one up."""
 
     queue: Queue
     received: Callable[[int, float], Awaitable[list[Message]]]
+    bury: Callable[[str, str], Awaitable[None]]
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +41,21 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
 async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
     if request.param == "memory":
         memory = MemoryQueue(SystemClock())
-        yield Bus(queue=memory, received=lambda count, within: from_memory(memory, count, within))
+        yield Bus(
+            queue=memory,
+            received=lambda count, within: from_memory(memory, count, within),
+            bury=lambda reason, description: bury_in_memory(memory, reason, description),
+        )
         return
     emulator: Emulator = request.getfixturevalue("emulator")
     queue = AzureServiceBusQueue(
         BusNamespace(connection_string=emulator.connection_string()), QUEUE, SystemClock()
     )
-    yield Bus(queue=queue, received=lambda count, within: from_emulator(emulator, count, within))
+    yield Bus(
+        queue=queue,
+        received=lambda count, within: from_emulator(emulator, count, within),
+        bury=lambda reason, description: bury_in_emulator(emulator, reason, description),
+    )
     await queue.close()
 
 
@@ -84,6 +93,19 @@ async def from_emulator(emulator: Emulator, count: int, within: float) -> list[M
                 )
                 await receiver.complete_message(one)
         return messages
+
+
+async def bury_in_memory(queue: MemoryQueue, reason: str, description: str) -> None:
+    delivery = queue.receive()
+    assert delivery is not None
+    queue.bury(delivery, reason, description)
+
+
+async def bury_in_emulator(emulator: Emulator, reason: str, description: str) -> None:
+    client = ServiceBusClient.from_connection_string(emulator.connection_string())
+    async with client, client.get_queue_receiver(QUEUE) as receiver:
+        [message] = await receiver.receive_messages(1, max_wait_time=SOON)
+        await receiver.dead_letter_message(message, reason=reason, error_description=description)
 
 
 def _text(value: object) -> str:
@@ -135,6 +157,26 @@ async def test_many_tasks_may_send_at_once(bus: Bus) -> None:
     await asyncio.gather(*(bus.queue.send(message) for message in messages))
     received = await bus.received(40, SOON)
     assert sorted(m.id for m in received) == sorted(m.id for m in messages)
+
+
+async def test_what_was_given_up_is_seen_with_its_reason_and_stays(bus: Bus) -> None:
+    start = max((each.sequence for each in await bus.queue.dead_letters()), default=0) + 1
+    assert list(await bus.queue.dead_letters(start=start)) == []
+    for n in range(3):
+        await bus.queue.send(a_message(body=b"%d" % n))
+        await bus.bury(f"reason-{n}", "in words")
+
+    seen = await bus.queue.dead_letters(start=start)
+
+    told = [(each.body, each.reason, each.description) for each in seen]
+    assert told == [(b"%d" % n, f"reason-{n}", "in words") for n in range(3)]
+    assert [each.sequence for each in seen] == sorted(each.sequence for each in seen)
+    assert await bus.queue.dead_letters(start=start) == seen
+    assert [e.body for e in await bus.queue.dead_letters(start=start, limit=1)] == [b"0"]
+    assert [e.body for e in await bus.queue.dead_letters(start=seen[0].sequence + 1)] == [b"1", b"2"]
+    sent = [each.sent_at for each in seen]
+    assert sent == sorted(sent)
+    assert datetime.now(UTC) - sent[0] < timedelta(minutes=5)
 
 
 # The adapter alone

@@ -11,7 +11,7 @@ from datetime import datetime
 import pytest
 
 from tests.documents import hostile
-from tests.e2e.documents_support import Lane, a_folder, once, patiently, texts, watched
+from tests.e2e.documents_support import Lane, a_folder, answered, once, patiently, texts, watched
 from tests.integration.postern import Json
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(400)]
@@ -146,6 +146,11 @@ def test_a_dead_letter_is_what_crashed_again_and_again_and_says_so(lane: Lane) -
     assert reason == "MaxDeliveryCountExceeded"
     assert description
     assert lane.counts()["active"] == 0
+    told = once(
+        lambda: [f for f in answered(lane.operators, "/v1/findings")["data"] if f["kind"] == "dead_letter"]
+    )
+    assert reason in told[0]["message"]
+    assert lane.counts()["dead_letter"] == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")

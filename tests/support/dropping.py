@@ -24,6 +24,7 @@ STRICT = Tenant(id=TenantId("strict"), required_tags=("project",))
 MINI = Deployment(name=DeploymentName("mini"), provider="azure_openai", model="gpt-5-mini", deployment="mini")
 PIPELINES = (
     Pipeline(name="notes", task="summarize", alias=AliasName("summarize"), lane=Lane.MINUTES),
+    Pipeline(name="knowledge", task="embed", alias=AliasName("vectors"), lane=Lane.MINUTES, split_tokens=16),
     Pipeline(
         name="tickets",
         task="summarize",
@@ -39,11 +40,12 @@ def a_catalog_with_pipelines() -> Catalog:
     base = a_catalog()
     summarize = replace(base.alias("summarize"), minutes=(MINI.name,))
     careful = Alias(name=AliasName("careful"), minutes=(MINI.name,))
+    vectors = Alias(name=AliasName("vectors"), minutes=(MINI.name,))
     nightly = Alias(name=AliasName("nightly"), hours=(next(iter(base.deployments)),))
     return Catalog(
         tenants=MappingProxyType({**base.tenants, STRICT.id: STRICT}),
         deployments=MappingProxyType({**base.deployments, MINI.name: MINI}),
-        aliases=MappingProxyType({a.name: a for a in (summarize, careful, nightly)}),
+        aliases=MappingProxyType({a.name: a for a in (summarize, careful, vectors, nightly)}),
         pipelines=MappingProxyType({p.name: p for p in PIPELINES}),
     )
 

@@ -4,7 +4,7 @@ Wrap the memory adapters, run the use case until `PowerCut`, then build the app 
 adapters and see that nothing is lost. An app that ran without a cut tells how many effects there are.
 """
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,7 +24,7 @@ from shared.ports.events import Event, Events
 from shared.ports.models import Model, Models, Question
 from shared.ports.orchestrations import Orchestrations
 from shared.ports.providers import BatchProvider, ChunkInput, RemoteBatch, StagedFile, Traits
-from shared.ports.queue import Message, Queue
+from shared.ports.queue import DeadLetter, Message, Queue
 from shared.ports.tables import Entity, Fields, Tables
 
 
@@ -174,6 +174,10 @@ class PoweredQueue:
     async def send(self, message: Message, *, delay: timedelta | None = None) -> None:
         with self._mains.effect():
             await self._queue.send(message, delay=delay)
+
+    async def dead_letters(self, *, start: int = 0, limit: int = 100) -> Sequence[DeadLetter]:
+        self._mains.check()
+        return await self._queue.dead_letters(start=start, limit=limit)
 
 
 class PoweredModels:

@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from local.simulator.files import Files, StoredFile
 from local.simulator.quotas import Quotas
 from local.simulator.stage import Call, Operation, Stage
 
-MAX_BYTES = 200 << 20
 PIECE_BYTES = 256 << 10
 MAX_FIELD_BYTES = 10_000
 FIELD = re.compile(r"expires_after(?:\[(\w+)\]|\.(\w+))")
@@ -34,11 +34,12 @@ class FileHabits:
     default_seconds: int | None
     max_without_expiry: int
     max_with_expiry: int
+    most_bytes: int = 200 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upload:
-    """What the form said. The bytes lie at `path`."""
+    """What the form said; `fields` is all of it but the file. The bytes lie at `path`."""
 
     path: Path
     filename: str
@@ -46,6 +47,7 @@ class Upload:
     expires_after: int | None
     bytes: int
     lines: int
+    fields: Mapping[str, str]
 
 
 class FileRoutes:
@@ -86,7 +88,7 @@ class FileRoutes:
         """Stream the form to disk. Nothing is remembered of it until the effect."""
         path = call.leftover = self._files.incoming()
         try:
-            upload = await read_form(call.request, path)
+            upload = await read_form(call.request, path, most_bytes=self._habits.most_bytes)
         except UNREADABLE as error:
             raise CallRefused(400, "invalid_request", f"The form cannot be read: {error}") from error
         self._check(upload)
@@ -116,7 +118,10 @@ class FileRoutes:
         with self._database.transaction():
             self._files.add(file)
             self._stage.record(call)
-        return web.json_response(file_object(file))
+        return web.json_response(self._shown(file))
+
+    def _shown(self, file: StoredFile) -> Json:
+        return file_object(file)
 
     def _made(self, upload: Upload, call: Call) -> StoredFile:
         now = int(self._clock.now())
@@ -162,7 +167,7 @@ class FileRoutes:
             call.input_path = self._files.path(file.id)
 
     async def _retrieve(self, call: Call) -> web.Response:
-        return web.json_response(file_object(self._files.read_status(call.request["file"])))
+        return web.json_response(self._shown(self._files.read_status(call.request["file"])))
 
     async def _list(self, call: Call) -> web.Response:
         query = call.request.query
@@ -193,7 +198,7 @@ async def _nothing(_: Call) -> None:
     """There is nothing to receive."""
 
 
-async def read_form(request: web.Request, path: Path) -> Upload:
+async def read_form(request: web.Request, path: Path, *, most_bytes: int) -> Upload:
     """The multipart form, its file streamed to `path`: memory stays flat whatever the size."""
     if not request.content_type.startswith("multipart/"):
         raise CallRefused(400, "invalid_request", "The body must be multipart/form-data.")
@@ -206,7 +211,7 @@ async def read_form(request: web.Request, path: Path) -> Upload:
             continue
         if part.name == "file":
             filename = part.filename or "file"
-            size, lines = await _stream(part, path)
+            size, lines = await _stream(part, path, most_bytes)
         else:
             fields[part.name] = (await part.read_chunk(MAX_FIELD_BYTES)).decode("utf-8", "replace")
     if not filename:
@@ -218,18 +223,19 @@ async def read_form(request: web.Request, path: Path) -> Upload:
         expires_after=_seconds(fields),
         bytes=size,
         lines=lines,
+        fields=fields,
     )
 
 
-async def _stream(part: BodyPartReader, path: Path) -> tuple[int, int]:
+async def _stream(part: BodyPartReader, path: Path, most_bytes: int) -> tuple[int, int]:
     """Size and number of lines; a last line without its end counts."""
     size = lines = 0
     last = b""
     with path.open("wb") as file:
         while piece := await part.read_chunk(PIECE_BYTES):
             size += len(piece)
-            if size > MAX_BYTES:
-                raise CallRefused(413, "file_too_large", f"The file is larger than {MAX_BYTES} bytes.")
+            if size > most_bytes:
+                raise CallRefused(413, "file_too_large", f"The file is larger than {most_bytes} bytes.")
             lines += piece.count(b"\n")
             file.write(piece)
             last = piece
@@ -292,9 +298,9 @@ def list_object(items: list[Json], has_more: bool) -> Json:
     }
 
 
-def limit_of(value: str | None, *, most: int, default: int) -> int:
+def limit_of(value: str | None, *, most: int, default: int, least: int = 1) -> int:
     if value is None:
         return default
-    if not value.isdigit() or not 1 <= int(value) <= most:
-        raise CallRefused(400, "invalid_value", f"limit must be from 1 to {most}.", param="limit")
+    if not value.isdigit() or not least <= int(value) <= most:
+        raise CallRefused(400, "invalid_value", f"limit must be from {least} to {most}.", param="limit")
     return int(value)

@@ -56,12 +56,16 @@ class OpenAILines:
                 "streaming_unsupported", "Streaming is not supported in batch.", param="body.stream"
             )
         try:
-            question = openai_bodies.question_of(body, endpoint)
+            question = self.question_of(body, endpoint)
         except LineRefused as error:
             # Validation of the file does not look this deep: the line is run, and answered 400.
             fault = Failure(status=400, code=error.code, message=error.message)
             return Line(custom_id=custom_id, model=model, question=Question(), fault=fault)
         return Line(custom_id=custom_id, model=model, question=question)
+
+    def question_of(self, body: Json, endpoint: str) -> Question:
+        """Raises `LineRefused` where the provider would answer 400."""
+        return openai_bodies.question_of(body, endpoint)
 
     def _checked(self, line: Json, endpoint: str) -> tuple[str, Json]:
         custom_id, body = line.get("custom_id"), line.get("body")

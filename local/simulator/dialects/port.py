@@ -10,12 +10,17 @@ from local.simulator.failures import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One request of a batch's input. `fault`: what the model's API answers instead of running it."""
+    """One request of a batch's input. `fault`: what the model's API answers instead of running it.
+
+    `model` is empty where the batch names the model for all its lines.
+    `request` is what came in, for dialects that repeat it in the row.
+    """
 
     custom_id: str
     model: str
     question: Question
     fault: Failure | None = None
+    request: Json | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +65,14 @@ class BatchDialect(Protocol):
         ...
 
     def fault_code(self, meaning: str) -> str:
-        """The provider's word for a fault of the whole file, or of two lines together."""
+        """The provider's word for a fault of the whole file, or of two lines together.
+
+        Empty: the provider does not mind it.
+        """
         ...
 
     def row(self, line: Line, names: RowNames, verdict: Verdict, endpoint: str) -> Json:
-        """The row of an output or error file."""
+        """The row of an output or error file. Empty: the provider writes none."""
         ...
 
     def reply_body(self, model: str, names: RowNames, reply: Reply, endpoint: str) -> Json:

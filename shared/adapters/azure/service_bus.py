@@ -1,13 +1,13 @@
 """Messages on an Azure Service Bus queue."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from azure.core.credentials_async import AsyncTokenCredential
-from azure.servicebus import ServiceBusMessage
+from azure.servicebus import ServiceBusMessage, ServiceBusReceivedMessage, ServiceBusSubQueue
 from azure.servicebus.aio import ServiceBusClient, ServiceBusSender
 from azure.servicebus.exceptions import (
     MessageSizeExceededError,
@@ -20,11 +20,13 @@ from shared.adapters.azure.connections import Identity, PerLoop, credential_of, 
 from shared.adapters.limits import check_message
 from shared.domain.errors import GiveUp, NotAdmitted, PosternError, TryAgainLater
 from shared.ports.clock import Clock
-from shared.ports.queue import Message
+from shared.ports.queue import DeadLetter, Message
 
 # Opening a link costs half a second of the SDK's own sleeps, so the senders stay open.
 SENDERS: Final = 4
 _SEND_SECONDS: Final = 30
+# Of a message whose time the service does not tell.
+NEVER: Final = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,12 @@ class AzureServiceBusQueue:
         except ServiceBusError as exc:
             raise _to_error(exc, f"message {message.id!r} to queue {self._queue!r}") from exc
 
+    async def dead_letters(self, *, start: int = 0, limit: int = 100) -> Sequence[DeadLetter]:
+        try:
+            return [_letter(each) for each in await self._senders.here().peek_dead(start, limit)]
+        except ServiceBusError as exc:
+            raise _to_error(exc, f"dead letters of queue {self._queue!r}") from exc
+
     async def close(self) -> None:
         """Close what the running loop has opened."""
         await self._senders.close()
@@ -111,11 +119,29 @@ class _Senders:
                 raise
             self._idle.append(sender)
 
+    async def peek_dead(self, start: int, limit: int) -> list[ServiceBusReceivedMessage]:
+        """Asked for a few times an hour, so its link does not stay open."""
+        receiver = self._client.get_queue_receiver(self._queue, sub_queue=ServiceBusSubQueue.DEAD_LETTER)
+        async with receiver:
+            return await receiver.peek_messages(
+                max_message_count=limit, sequence_number=max(start, 1), timeout=_SEND_SECONDS
+            )
+
     async def close(self) -> None:
         for sender in self._idle:
             await sender.close()
         self._idle.clear()
         await self._client.close()
+
+
+def _letter(message: ServiceBusReceivedMessage) -> DeadLetter:
+    return DeadLetter(
+        sequence=message.sequence_number or 0,
+        body=b"".join(message.body),
+        sent_at=message.enqueued_time_utc or NEVER,
+        reason=message.dead_letter_reason or "",
+        description=message.dead_letter_error_description or "",
+    )
 
 
 def _to_error(exc: ServiceBusError, what: str) -> PosternError:

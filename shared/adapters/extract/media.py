@@ -104,6 +104,20 @@ _SIGNATURES: tuple[tuple[bytes, Family, str], ...] = (
     (b"\xfd7zXZ\x00", Family.FOREIGN, "application/x-xz"),
     (b"\x7fELF", Family.FOREIGN, "application/x-executable"),
     (b"\xca\xfe\xba\xbe", Family.FOREIGN, "application/java-vm"),
+    (b"\xfe\xed\xfa\xce", Family.FOREIGN, "application/x-mach-binary"),
+    (b"\xfe\xed\xfa\xcf", Family.FOREIGN, "application/x-mach-binary"),
+    (b"\xce\xfa\xed\xfe", Family.FOREIGN, "application/x-mach-binary"),
+    (b"\xcf\xfa\xed\xfe", Family.FOREIGN, "application/x-mach-binary"),
+    (b"\0asm", Family.FOREIGN, "application/wasm"),
+    (b"dex\n03", Family.FOREIGN, "application/vnd.android.dex"),
+    (b"PK\x07\x08", Family.FOREIGN, "application/zip"),
+    (b"BZh91AY&SY", Family.FOREIGN, "application/x-bzip2"),
+    (b"\x1f\x9d", Family.FOREIGN, "application/x-compress"),
+    (b"\x04\x22\x4d\x18", Family.FOREIGN, "application/x-lz4"),
+    (b"LZIP\x01", Family.FOREIGN, "application/x-lzip"),
+    (b"MSCF\0\0\0\0", Family.FOREIGN, "application/vnd.ms-cab-compressed"),
+    (b"!<arch>\n", Family.FOREIGN, "application/x-archive"),
+    (b"\xed\xab\xee\xdb", Family.FOREIGN, "application/x-rpm"),
     (b"SQLite format 3\x00", Family.FOREIGN, "application/vnd.sqlite3"),
     (b"PAR1\x15", Family.FOREIGN, "application/vnd.apache.parquet"),
     (b"ID3\x03\x00", Family.FOREIGN, "audio/mpeg"),
@@ -117,6 +131,7 @@ _HTML_START = re.compile(
     rb"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,1000}?-->\s*)*<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _HEADER = re.compile(rb"([!-9;-~]{1,60}):[^\n]*\n(?:[ \t][^\n]*\n)*")
 _MAIL_ONLY = frozenset({b"received", b"return-path", b"mime-version", b"message-id"})
 _UTF8_BOM = b"\xef\xbb\xbf"
@@ -153,7 +168,8 @@ def _by_inner_signature(head: bytes) -> Kind | None:
         return _image_or_foreign(is_image=is_image, image="image/heic", other="video/mp4")
     if head[:2] == b"BM" and head[6:10] == b"\0\0\0\0":
         return Kind(family=Family.IMAGE, media_type="image/bmp")
-    if head[:2] == b"MZ" and b"\0\0\0" in head[:64]:
+    # Two letters may begin a text, too; no text has bytes like these among its first.
+    if head[:2] == b"MZ" and _BINARY.search(head[:256]):
         return Kind(family=Family.FOREIGN, media_type="application/vnd.microsoft.portable-executable")
     if head[257:262] == b"ustar":
         return Kind(family=Family.FOREIGN, media_type="application/x-tar")

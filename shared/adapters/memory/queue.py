@@ -1,6 +1,7 @@
 """A queue in memory: duplicate detection, schedules, peek-lock and dead letters as the service has them."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -8,11 +9,12 @@ from itertools import count
 from shared.adapters.limits import check_message
 from shared.domain.errors import TryAgainLater
 from shared.ports.clock import Clock
-from shared.ports.queue import Message
+from shared.ports.queue import DeadLetter, Message
 
 LOCK = timedelta(minutes=5)
 WINDOW = timedelta(hours=1)
 DELIVERIES = 5
+TOO_MANY = "MaxDeliveryCountExceeded"
 
 
 class LockLost(Exception):
@@ -32,6 +34,7 @@ class Delivery:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Held:
     message: Message
+    sent_at: datetime
     due_at: datetime
     failures: int = 0
     lock: datetime | None = None
@@ -53,6 +56,7 @@ class MemoryQueue:
         self._known: dict[str, datetime] = {}
         self._sequence = count(1)
         self._refusals = 0
+        self._letters: list[DeadLetter] = []
 
     def refuse(self, times: int) -> None:
         """Make the next `times` sends fail."""
@@ -71,7 +75,12 @@ class MemoryQueue:
         self._known[message.id] = now
         self.sent.append(message)
         due = now + max(delay or timedelta(0), timedelta(0))
-        self._held[next(self._sequence)] = _Held(message=message, due_at=due)
+        self._held[next(self._sequence)] = _Held(message=message, sent_at=now, due_at=due)
+
+    async def dead_letters(self, *, start: int = 0, limit: int = 100) -> Sequence[DeadLetter]:
+        await asyncio.sleep(0)
+        found = sorted((each for each in self._letters if each.sequence >= start), key=lambda e: e.sequence)
+        return found[:limit]
 
     def receive(self) -> Delivery | None:
         """The oldest message that is due and not locked, locked from now on."""
@@ -99,6 +108,11 @@ class MemoryQueue:
         """Raise `LockLost`."""
         self._fail(delivery.sequence, self._locked(delivery))
 
+    def bury(self, delivery: Delivery, reason: str, description: str = "") -> None:
+        """Give it up at once. Raise `LockLost`."""
+        self._locked(delivery)
+        self._bury(delivery.sequence, reason, description)
+
     def waiting(self) -> int:
         """Messages that are not settled, scheduled ones included."""
         return len(self._held)
@@ -116,7 +130,22 @@ class MemoryQueue:
     def _fail(self, sequence: int, held: _Held) -> _Held | None:
         """Count a delivery that came to nothing. None: it was the last one."""
         if held.failures + 1 >= DELIVERIES:
-            self.dead.append(self._held.pop(sequence).message)
+            self._bury(
+                sequence, TOO_MANY, f"the message was delivered {DELIVERIES} times and never completed"
+            )
             return None
         again = self._held[sequence] = replace(held, failures=held.failures + 1, lock=None)
         return again
+
+    def _bury(self, sequence: int, reason: str, description: str) -> None:
+        held = self._held.pop(sequence)
+        self.dead.append(held.message)
+        self._letters.append(
+            DeadLetter(
+                sequence=sequence,
+                body=held.message.body,
+                sent_at=held.sent_at,
+                reason=reason,
+                description=description,
+            )
+        )

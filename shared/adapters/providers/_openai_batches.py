@@ -26,7 +26,7 @@ from shared.adapters.providers._spool import Spooled, spooled
 from shared.domain.catalog import Endpoint
 from shared.domain.errors import Ambiguous, NotFound, PosternError, Rejected, TryAgainLater
 from shared.domain.ids import BatchId, ChunkKey, FileId, RequestKey
-from shared.domain.objections import Objection
+from shared.domain.objections import FindObjection, Objection
 from shared.domain.rows import Row
 from shared.ports.clock import Clock
 from shared.ports.providers import ChunkInput, RemoteBatch, RemoteState, StagedFile, Traits
@@ -41,12 +41,14 @@ _Endpoint = Literal["/v1/responses", "/v1/chat/completions", "/v1/embeddings"]
 class Terms:
     """What differs from service to service.
 
+    `model` is what lines ask for: a model, or the name of a deployment. `objection` knows what that takes.
     Files are asked to expire `input_kept` after upload and `output_kept` after they are written.
     `create_timeout` bounds a create as a whole: whoever holds the chunk's lease relies on it.
     """
 
     traits: Traits
     model: str
+    objection: FindObjection
     input_kept: timedelta
     output_kept: timedelta
     create_timeout: timedelta
@@ -68,7 +70,7 @@ class OpenAIBatches:
         await self._client.close()
 
     def objection(self, endpoint: Endpoint, body: Mapping[str, object]) -> Objection | None:
-        return None
+        return self._terms.objection(endpoint, body)
 
     def write_line(self, key: RequestKey, endpoint: Endpoint, body: Mapping[str, object]) -> bytes:
         return write_line(key, url=endpoint.url, model=self._terms.model, body=body)

@@ -31,6 +31,7 @@ _ENDS: Final = {
     "cancelled": BatchEnd.CANCELLED,
     "canceled": BatchEnd.CANCELLED,
 }
+_RUNNING: Final = frozenset({"validating", "in_progress", "finalizing", "cancelling", "canceling"})
 _FILE_READY: Final = frozenset({"processed", "succeeded", ""})
 _FILE_BROKEN: Final = frozenset({"error", "failed", "cancelled", "canceled"})
 _FILE_GONE: Final = frozenset({"deleted", "deleting"})
@@ -115,7 +116,8 @@ def read_file(content: bytes) -> StagedFile:
 
 
 def _batch(told: _Batch) -> RemoteBatch:
-    end = _ENDS.get(told.status.strip().lower())
+    status = told.status.strip().lower()
+    end = _ENDS.get(status)
     complaints = (told.errors.data if isinstance(told.errors, _Complaints) else told.errors) or []
     first = complaints[0] if complaints else _Complaint()
     counts = told.request_counts or _Counts()
@@ -125,6 +127,7 @@ def _batch(told: _Batch) -> RemoteBatch:
         key=ChunkKey(key) if key else None,
         state=RemoteState.ENDED if end else RemoteState.RUNNING,
         raw_state=told.status,
+        recognised=end is not None or status in _RUNNING,
         created_at=_time(told.created_at),
         end=end,
         out_of_capacity=end is BatchEnd.FAILED and _names_token_limit(complaints),

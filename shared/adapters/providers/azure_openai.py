@@ -4,14 +4,16 @@ Facts from Microsoft's "Azure OpenAI Batch" and "Quotas and limits" pages, read 
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 import httpx2
 import openai
 
+from shared.adapters.providers._deployments import key_of, traits_of
 from shared.adapters.providers._openai_batches import OpenAIBatches, Terms
+from shared.adapters.providers._openai_objections import objection
 from shared.adapters.providers.connection import Connection
 from shared.domain.catalog import Deployment, Endpoint
 from shared.domain.errors import GiveUp, NotAdmitted
@@ -33,9 +35,6 @@ TRAITS: Final = Traits(
 INPUT_KEPT: Final = timedelta(days=14)
 OUTPUT_KEPT: Final = timedelta(days=30)
 
-# The service counts enqueued tokens approximately: a chunk planned to the last token may not fit.
-QUOTA_USED: Final = 0.95
-
 _TIMEOUT: Final = httpx2.Timeout(600, connect=10, write=60, pool=60)
 _V1: Final = "/openai/v1"
 
@@ -45,8 +44,9 @@ def connect(deployment: Deployment, connection: Connection) -> OpenAIBatches:
     return OpenAIBatches(
         client=client_of(deployment, connection),
         terms=Terms(
-            traits=_traits(deployment),
+            traits=traits_of(TRAITS, deployment),
             model=deployment.deployment,
+            objection=partial(objection, deployment.model),
             input_kept=INPUT_KEPT,
             output_kept=OUTPUT_KEPT,
             create_timeout=connection.create_timeout,
@@ -55,25 +55,17 @@ def connect(deployment: Deployment, connection: Connection) -> OpenAIBatches:
     )
 
 
-def _traits(deployment: Deployment) -> Traits:
-    """The provider's limits, and what the catalogue sets below them."""
-    given = deployment.limits
-    quota = int(given.enqueued_tokens * QUOTA_USED) if given.enqueued_tokens else None
-    limits = TRAITS.limits.lowered(requests=given.requests, bytes_=given.bytes, tokens=quota)
-    return replace(TRAITS, limits=limits)
-
-
 def client_of(deployment: Deployment, connection: Connection) -> openai.AsyncOpenAI:
     """A client that never retries, with what its calls have in common."""
     root = _root(deployment)
     if deployment.api_version is None:
         return openai.AsyncOpenAI(
             base_url=f"{root}{_V1}/",
-            api_key=_key(deployment, connection) or _token(deployment, connection),
+            api_key=key_of(deployment, connection) or _token(deployment, connection),
             max_retries=0,
             timeout=_TIMEOUT,
         )
-    key = _key(deployment, connection)
+    key = key_of(deployment, connection)
     return openai.AsyncAzureOpenAI(
         azure_endpoint=root,
         api_version=deployment.api_version,
@@ -88,20 +80,6 @@ def _root(deployment: Deployment) -> str:
     if not deployment.endpoint:
         raise GiveUp(f"deployment {deployment.name!r} has no endpoint; add one to the catalogue")
     return deployment.endpoint.rstrip("/").removesuffix(_V1)
-
-
-def _key(deployment: Deployment, connection: Connection) -> str | None:
-    if deployment.key_setting is None:
-        return None
-    try:
-        key = connection.key(deployment.key_setting)
-    except KeyError:
-        key = ""
-    if not key:
-        raise NotAdmitted(
-            f"deployment {deployment.name!r}: app setting {deployment.key_setting!r} is missing"
-        )
-    return key
 
 
 def _token(deployment: Deployment, connection: Connection) -> Callable[[], Awaitable[str]]:

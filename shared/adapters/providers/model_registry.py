@@ -15,7 +15,7 @@ _OPENAI: Final = "shared.adapters.providers.openai_models"
 _MAKERS: Final = {
     "azure_openai": (_OPENAI, "azure"),
     "openai": (_OPENAI, "plain"),
-    "openai_compatible": (_OPENAI, "plain"),
+    "openai_compatible": (_OPENAI, "compatible"),
 }
 
 

@@ -5,15 +5,11 @@ from typing import Final
 import httpx2
 import openai
 
-from shared.adapters.providers import azure_openai
+from shared.adapters.providers import azure_openai, openai_api, openai_compatible
 from shared.adapters.providers._openai_model import OpenAIModel
 from shared.adapters.providers.connection import Connection
 from shared.domain.catalog import Deployment
-from shared.domain.errors import NotAdmitted
 
-_OPENAI: Final = "https://api.openai.com/v1"
-# Servers of one's own often want no key; the SDK wants one.
-_NO_KEY: Final = "none"
 _TIMEOUT: Final = httpx2.Timeout(150, connect=10, pool=10)
 
 
@@ -22,34 +18,15 @@ def azure(deployment: Deployment, connection: Connection) -> OpenAIModel:
 
 
 def plain(deployment: Deployment, connection: Connection) -> OpenAIModel:
-    """OpenAI, or a server at the deployment's own address."""
-    client = openai.AsyncOpenAI(
-        base_url=deployment.endpoint or _OPENAI,
-        api_key=_key(deployment, connection),
-        max_retries=0,
-    )
-    return _model(deployment, connection, client)
+    return _model(deployment, connection, openai_api.client_of(deployment, connection))
+
+
+def compatible(deployment: Deployment, connection: Connection) -> OpenAIModel:
+    """A server at the deployment's own address."""
+    return _model(deployment, connection, openai_compatible.client_of(deployment, connection))
 
 
 def _model(deployment: Deployment, connection: Connection, client: openai.AsyncOpenAI) -> OpenAIModel:
     return OpenAIModel(
         client=client.with_options(timeout=_TIMEOUT), model=deployment.deployment, clock=connection.clock
     )
-
-
-def _key(deployment: Deployment, connection: Connection) -> str:
-    if deployment.key_setting is None:
-        if deployment.provider == "openai_compatible":
-            return _NO_KEY
-        raise NotAdmitted(
-            f"deployment {deployment.name!r} has no key_setting; {deployment.provider} needs a key"
-        )
-    try:
-        key = connection.key(deployment.key_setting)
-    except KeyError:
-        key = ""
-    if not key:
-        raise NotAdmitted(
-            f"deployment {deployment.name!r}: app setting {deployment.key_setting!r} is missing"
-        )
-    return key

@@ -10,7 +10,10 @@ from shared.domain.ids import DeploymentName
 from shared.ports.providers import BatchProvider
 
 # Each module has `connect(deployment, connection)`.
-_MODULES: Final = {"azure_openai": "shared.adapters.providers.azure_openai"}
+_MODULES: Final = {
+    "azure_openai": "shared.adapters.providers.azure_openai",
+    "openai": "shared.adapters.providers.openai_api",
+}
 
 
 class _Connected(BatchProvider, Protocol):

@@ -56,10 +56,15 @@ class EraseDocument:
         while True:
             # As in publishing: the look comes first, so that a newer result written after it is noticed.
             there = await self.blobs.head(target)
+            lines = places.pieces(document.path)
+            pieces = await self.blobs.head(lines) if lines is not None else None
             row = await self.paths.find(document.path)
             if there is None or (row is not None and row.value.standing != document.version):
                 return
             try:
+                # The result goes last: while it is there, a repeat goes on with what it names.
+                if pieces is not None:
+                    await self.blobs.delete(pieces.path, etag=pieces.etag)
                 await self.blobs.delete(target, etag=there.etag)
             except Conflict:
                 continue

@@ -26,6 +26,7 @@ from shared.services.documents.rescore_pipeline import RescorePipeline
 from shared.services.documents.retry_document import RetryDocument
 from shared.services.documents.send_claim import SendClaim
 from shared.services.documents.start_document_job import StartDocumentJob
+from shared.services.documents.sweep_dead_letters import SweepDeadLetters
 from shared.services.documents.sweep_drop_zone import SweepDropZone
 from shared.services.documents.sweep_open_documents import SweepOpenDocuments
 from shared.services.documents.take_storage_events import TakeStorageEvents
@@ -196,6 +197,15 @@ class DocumentLane:
             blobs=ports.blobs,
             catalog=ports.catalog,
             claim=self.claim,
+            notice=self._notice,
+            clock=ports.clock,
+            policy=ports.policy,
+        )
+        self.sweep_dead_letters = SweepDeadLetters(
+            documents=self._documents,
+            cursors=self._cursors,
+            queue=ports.queue,
+            postpone=self.postpone,
             notice=self._notice,
             clock=ports.clock,
             policy=ports.policy,

@@ -29,6 +29,7 @@ from shared.services.documents.postpone import INFRASTRUCTURE, Postpone
 from shared.services.extraction import GONE, extract_blob, gone
 from shared.services.policy import Policy
 from shared.services.streams import one_piece, whole
+from shared.services.tasks.prompts import EMBED
 from shared.services.tasks.run_task import RunTask
 from shared.stores.documents import Documents
 from shared.stores.stored import Stored
@@ -194,7 +195,13 @@ class ProcessDocument:
             return decided(
                 _failed(code, str(never)[:MAX_MESSAGE]), self.clock.now(), tries=document.attempts - 1
             )
-        answer = answered(result, text, attempt=document.attempts, now=self.clock.now())
+        answer = answered(
+            result,
+            text,
+            attempt=document.attempts,
+            now=self.clock.now(),
+            in_pieces=order.task == EMBED,
+        )
         await self._store(document, answer)
         return answer
 

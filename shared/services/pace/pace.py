@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from shared.domain.catalog import Deployment, DeploymentLimits
 from shared.domain.ids import DeploymentName
-from shared.domain.pace import Pacing, share_per_minute
+from shared.domain.pace import Pacing, documents_beside, share_per_minute
 from shared.ports.clock import Clock, Sleep
 from shared.services.pace.gate import Gate
 from shared.services.pace.slots import Slots
@@ -52,7 +52,7 @@ class Pace:
             pacing=self.pacing,
         )
         slots = Slots(
-            size=lambda: gate.allowed + max(gate.allowed // 4, 1),
+            size=lambda: documents_beside(gate.allowed),
             clock=self._clock,
             sleep=self.sleep,
             pacing=self.pacing,

@@ -12,7 +12,7 @@ from typing import Final
 from shared.domain.catalog import Tenant
 from shared.domain.errors import Deferred
 from shared.domain.ids import TenantId
-from shared.domain.pace import Pacing, share_of
+from shared.domain.pace import Pacing, most_asked_for, most_held, share_of
 from shared.ports.clock import Clock, Sleep
 from shared.services.pace.waiting import stirred
 
@@ -74,7 +74,7 @@ class Slots:
         on top raises `Deferred` at once, and so does who has waited too long.
         """
         presence = self._see(tenant)
-        if presence.asks_for >= 2 * self.share(tenant.id):
+        if presence.asks_for >= most_asked_for(self.share(tenant.id)):
             raise self._put_off(presence)
         await self._enter(presence)
         begun = self._clock.now()
@@ -161,8 +161,7 @@ class Slots:
         return min(able, key=_rank, default=None)
 
     def _is_full(self) -> bool:
-        size = self._size()
-        return sum(present.held for present in self._present.values()) >= size + max(size // 2, 1)
+        return sum(present.held for present in self._present.values()) >= most_held(self._size())
 
     def _put_off(self, presence: _Presence) -> Deferred:
         """As many an hour as the tenant's slots get through, one after the other."""

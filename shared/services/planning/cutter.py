@@ -36,7 +36,7 @@ class Cutter:
     async def add(self, member: Member, content: bytes) -> None:
         """`content` is the provider's line."""
         before = (self._packer.requests, self._packer.bytes, self._packer.tokens)
-        if self._packer.starts_anew(len(content), member.t or 0):
+        if self._packer.starts_anew(len(content), member.t or 0, 1 + member.v):
             await self._end_chunk(before, counted=member.t is not None)
         if self._lines is None or self._members is None:
             self._lines, self._members = await self._begin_chunk(member.p)

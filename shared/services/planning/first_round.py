@@ -16,7 +16,7 @@ from shared.domain.ids import RequestKey
 from shared.domain.jobs import Job, Plan, SourceKind
 from shared.domain.keys import KeyMaker
 from shared.domain.outcomes import Outcome, Tally, Verdict
-from shared.domain.planning import Limits
+from shared.domain.planning import Limits, vectors_of
 from shared.domain.rows import Judgement
 from shared.ports.blobs import Blobs
 from shared.ports.extractor import Extractor
@@ -274,7 +274,8 @@ class _Sorting:
         if self.oversizes.note(oversize(read.line, len(content), tokens, limits)):
             return
         self._sent += 1
-        await self.cutter.add(Member(k=key, p=read.position, t=tokens), content)
+        more = vectors_of(read.body or {}) - 1 if self._endpoint is Endpoint.EMBEDDINGS else 0
+        await self.cutter.add(Member(k=key, p=read.position, t=tokens, v=more), content)
 
     def _decide(self, read: Read) -> str:
         key = RequestKey(f"input-{read.position}")

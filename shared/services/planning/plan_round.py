@@ -190,7 +190,7 @@ class PlanRound:
                 member = await anext(sent)
                 if (left := again.get(member.k)) is not None:
                     await cutter.add(
-                        Member(k=left.k, p=left.p, t=member.t, spent=left.spent), content + b"\n"
+                        Member(k=left.k, p=left.p, t=member.t, v=member.v, spent=left.spent), content + b"\n"
                     )
 
     async def _members(self, path: str) -> AsyncIterator[Member]:

@@ -93,7 +93,7 @@ def test_a_connection_is_a_setting_with_or_without_the_platforms_prefix(tmp_path
     [
         ({"AzureWebJobs.sweep.Disabled": "true"}, True),
         ({"AzureWebJobs.sweep.Disabled": "1"}, True),
-        ({"AzureWebJobs__sweep__Disabled": "True"}, True),
+        ({"AzureWebJobs_sweep_Disabled": "True"}, True),
         ({"AzureWebJobs.sweep.Disabled": "false"}, False),
         ({"AzureWebJobs.other.Disabled": "true"}, False),
         ({}, False),

@@ -35,6 +35,18 @@ def test_a_given_port_is_taken_and_kept(tmp_path: Path) -> None:
     assert DataFolder(tmp_path).ports(("http",), fixed={}) == {"http": 7071}
 
 
+def test_a_wanted_port_is_taken_if_it_is_free_and_nothing_is_kept(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        busy = int(other.getsockname()[1])
+        first = DataFolder(tmp_path).ports(["http"], fixed={}, wanted={"http": busy})
+    again = DataFolder(tmp_path).ports(["http"], fixed={}, wanted={"http": busy})
+
+    assert first["http"] != busy
+    assert again == first
+    assert DataFolder(tmp_path / "new").ports(["http"], fixed={}, wanted={"http": busy}) == {"http": busy}
+
+
 async def test_a_port_in_other_hands_is_named(tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

@@ -179,6 +179,39 @@ def test_a_process_that_cannot_start_fails_the_launcher_with_its_log(tmp_path: P
     assert "No module named tests.local.launcher.no_such_module" in result.stderr
 
 
+def test_it_ends_with_the_program_that_started_it_if_it_is_told_to(tmp_path: Path) -> None:
+    starter = (
+        "import subprocess, sys, time\n"
+        "started = subprocess.Popen(sys.argv[1:])\n"
+        "print(started.pid, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    up = [*STUB_STACK, "up", "--follow-parent", "--data", str(tmp_path)]
+    with subprocess.Popen([sys.executable, "-c", starter, *up], stdout=subprocess.PIPE) as started:
+        assert started.stdout is not None
+        launcher = int(started.stdout.readline())
+        pids = json.loads(started.stdout.readline())["pids"]
+        started.kill()
+
+    assert pids["launcher"] == launcher
+    assert all_end(pids)
+
+
+def test_a_file_in_place_of_the_folder_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("not a folder")
+
+    result = subprocess.run(
+        [*STUB_STACK, "up", "--data", str(tmp_path / "notes.txt")],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+    assert result.returncode == 2
+    assert "notes.txt is a file; name a folder" in result.stderr
+
+
 def container(stack: Stack, name: str, *, create: bool = False) -> Any:
     service = BlobServiceClient.from_connection_string(stack.storage)
     return service.create_container(name) if create else service.get_container_client(name)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.planning import Limits, Packer
+from shared.domain.planning import Limits, Packer, vectors_of
 
 requests = st.lists(st.tuples(st.integers(1, 100), st.integers(0, 50)), max_size=60)
 limits = st.builds(
@@ -90,3 +90,19 @@ def test_of_two_quotas_the_smaller_one_counts() -> None:
 
     assert limited.lowered(requests=None, bytes_=None, tokens=80).tokens == 50
     assert limited.lowered(requests=None, bytes_=None, tokens=20).tokens == 20
+
+
+def test_requests_that_ask_for_many_vectors_fill_a_chunk_early() -> None:
+    packer = Packer(Limits(requests=100, bytes=1000, line_bytes=100, vectors=5))
+
+    opened = [packer.starts_anew(1, 0, vectors) for vectors in (2, 3, 1, 4, 1, 9)]
+
+    assert opened == [False, False, True, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("given_input", "vectors"),
+    [("a text", 1), (["a"], 1), (["a", "b"], 2), ([1, 2, 3], 1), ([[1, 2], [3]], 2), ([], 1), (None, 1)],
+)
+def test_vectors_are_counted_by_texts_and_arrays_of_tokens(given_input: object, vectors: int) -> None:
+    assert vectors_of({"input": given_input}) == vectors

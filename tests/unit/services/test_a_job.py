@@ -1,5 +1,6 @@
 """A job from the door to its end, on in-memory parts."""
 
+from shared.domain.planning import Limits
 from tests.support.world import World, a_body
 
 
@@ -29,3 +30,13 @@ async def test_equal_requests_are_sent_once_and_answered_everywhere() -> None:
     assert seen.chunks[0].requests == 2
     assert seen.job.plan is not None
     assert (seen.job.plan.submitted, seen.job.plan.unique) == (4, 2)
+
+
+async def test_a_batch_asks_for_no_more_vectors_than_the_provider_makes() -> None:
+    world = World(limits=Limits(requests=100, bytes=10**6, line_bytes=10**6, vectors=5))
+    requests = [{"body": {"input": [f"text {n}.{k}" for k in range(2)]}} for n in range(5)]
+    job = await world.submit({"alias": "summarize", "endpoint": "embeddings", "requests": requests})
+
+    await world.run()
+
+    assert [chunk.requests for chunk in (await world.see(job)).chunks] == [2, 2, 1]

@@ -38,6 +38,34 @@ async def test_what_was_done_before_is_delivered_and_billed_and_the_rest_is_canc
     assert [e.type for e in world.events.published] == ["postern.job.cancelled"]
 
 
+async def test_cancelling_ends_a_job_whose_batch_the_provider_has_lost() -> None:
+    world = World()
+    job = await a_running_job(world)
+    for verb in ("retrieve", "cancel"):
+        world.provider.fail(verb, *[NotFound("404")] * 1000)
+    await world.pass_time(hours=1)
+    assert await world.status(job) == "running"
+
+    await world.cancel(job)
+    await world.run()
+
+    assert await world.status(job) == "cancelled"
+    assert await world.outcomes(job) == {"cancelled": 10}
+    assert len(world.provider.created) == 1
+
+
+async def test_a_batch_that_takes_the_cancel_is_there_although_it_is_not_found() -> None:
+    world = World()
+    job = await a_running_job(world, done=4)
+    world.provider.fail("retrieve", *[NotFound("404")] * 20)
+    await world.pass_time(minutes=15)
+
+    await world.cancel(job)
+    await world.run()
+
+    assert await world.outcomes(job) == {"succeeded": 4, "cancelled": 6}
+
+
 async def test_a_job_cancelled_before_it_was_planned_sends_nothing() -> None:
     world = World()
     job = await world.submit(a_body(["a", "b"]))

@@ -16,8 +16,9 @@ from shared.domain.jobs import Job
 from shared.services.door.once import HELD, KEPT
 from shared.stores.door import Replies
 from shared.wire.bodies import read_job
-from shared.wire.paths import job_folder, upload
+from shared.wire.paths import JobPaths, job_folder, upload
 from shared.wire.problems import Clash, InputErrors, Unusable
+from shared.wire.views import job_json
 from tests.support.streams import stream, whole
 from tests.support.world import RETAIL, START, SUPPORT, World, a_body
 
@@ -271,6 +272,10 @@ async def test_bad_lines_of_an_upload_fail_the_job_with_their_physical_numbers()
     assert [error.line for error in seen.errors] == [5, 6]
     assert world.provider.calls == []
 
+    # Storage deletes the list in its time, with the results.
+    await world.blobs.delete(JobPaths(job.tenant, job.id).errors)
+    assert (await world.see(job)).errors == []
+
 
 # Documents
 
@@ -367,6 +372,7 @@ async def test_content_is_erased_and_figures_stay() -> None:
     seen = await world.see(job)
     assert seen.job.totals is not None
     assert seen.job.erased_at == world.clock.now()
+    assert job_json(seen.job, seen.chunks, base_url="http://here")["results_kept_until"] is None
     assert await world.ledger() == booked
     with pytest.raises(NotFound, match="erased"):
         await world.results(job)

@@ -1,0 +1,1 @@
+"""Checks of what is deployed, without anything to deploy it to. Never deployed itself."""

@@ -1,0 +1,1 @@
+"""Kubernetes manifests against strict schemas of the parts we use."""

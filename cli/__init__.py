@@ -1,0 +1,1 @@
+"""The `postern` command: for those who run Postern. Knows the catalogue, and no Azure."""

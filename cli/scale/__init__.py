@@ -1,0 +1,1 @@
+"""How many instances, how many messages at once: computed from the catalogue's quotas."""
