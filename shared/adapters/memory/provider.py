@@ -301,6 +301,7 @@ class MemoryProvider:
             out_of_capacity=course.code == "token_limit_exceeded",
             code=course.code,
             input_file=batch.input_file,
+            requests=len(batch.requests),
             expires_at=batch.created_at + self.traits.window,
         )
         return ended if course.end is BatchEnd.FAILED else self._with_results(ended, batch, course)
