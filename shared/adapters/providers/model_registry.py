@@ -16,6 +16,7 @@ _MAKERS: Final = {
     "azure_openai": (_OPENAI, "azure"),
     "openai": (_OPENAI, "plain"),
     "openai_compatible": (_OPENAI, "compatible"),
+    "vertex": ("shared.adapters.providers.vertex", "model"),
 }
 
 

@@ -13,6 +13,7 @@ from shared.ports.providers import BatchProvider
 _MODULES: Final = {
     "azure_openai": "shared.adapters.providers.azure_openai",
     "openai": "shared.adapters.providers.openai_api",
+    "vertex": "shared.adapters.providers.vertex",
 }
 
 
