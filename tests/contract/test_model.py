@@ -114,6 +114,7 @@ def a_deployment(
         endpoint=endpoint,
         api_version=api_version,
         key_setting=key,
+        options={"project": "p", "location": "us-central1"} if provider == "vertex" else {},
     )
 
 
@@ -124,6 +125,7 @@ MODELS = [
     pytest.param(on_the_wire("openai", "/openai/v1"), id="openai"),
     pytest.param(on_the_wire("anthropic", "/anthropic", embeds=False), id="anthropic"),
     pytest.param(on_the_wire("openai_compatible", "/compatible/v1"), id="compatible"),
+    pytest.param(on_the_wire("vertex", "/vertex", embeds=False), id="vertex"),
 ]
 
 
@@ -328,5 +330,5 @@ def test_a_missing_key_is_the_operators_to_mend(provider: str) -> None:
 
 
 def test_a_provider_that_does_not_answer_at_once_is_named() -> None:
-    with pytest.raises(GiveUp, match="vertex"):
-        a_registry().model(a_deployment("vertex", "https://gateway.example"))
+    with pytest.raises(GiveUp, match="carrier pigeon"):
+        a_registry().model(a_deployment("carrier pigeon", "https://gateway.example"))
