@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from shared.domain.ids import DocumentId, JobId, TenantId
+from shared.domain.ids import DocumentId, FileId, JobId, TenantId
 
 DOCUMENTS: Final = "documents"
+FILES: Final = "files"
 INPUTS: Final = "inputs"
 JOBS: Final = "jobs"
 RESULTS: Final = "results"
@@ -35,6 +36,11 @@ def _below_results(name: str) -> str | None:
 def answer(tenant: TenantId, document: DocumentId, retries: int) -> str:
     """What the model made of a document, until everything that follows from it is done."""
     return f"{JOBS}/{tenant}/{document}/answer-{retries}.json"
+
+
+def file(tenant: TenantId, file_id: FileId) -> str:
+    """A file of the OpenAI-compatible API."""
+    return f"{FILES}/{tenant}/{file_id}"
 
 
 def upload(tenant: TenantId, upload_id: str) -> str:

@@ -7,12 +7,10 @@ from datetime import timedelta
 from typing import Final
 
 import httpx2
-import msgspec
 import openai
-from msgspec import Raw
 
 from shared.adapters.providers._errors import Call, translated
-from shared.adapters.providers._openai_lines import read_row
+from shared.adapters.providers._openai_lines import one_line, read_row
 from shared.domain.catalog import Endpoint
 from shared.domain.errors import NotAdmitted, NotFound, Rejected
 from shared.domain.rows import Row
@@ -78,16 +76,6 @@ def _headers(question: Question) -> Mapping[str, str]:
 
 def _row(endpoint: Endpoint, answer: httpx2.Response) -> Row:
     """As the batch's line would be read that holds this answer: one reading for both lanes."""
-    body = _one_line(answer.content)
+    body = one_line(answer.content)
     line = b'{"custom_id":"-","response":{"status_code":%d,"body":%b}}' % (answer.status_code, body)
     return replace(read_row(endpoint, line), key=None)
-
-
-def _one_line(content: bytes) -> bytes:
-    """JSON as it came, or null for anything else: a gateway's page, half an answer."""
-    try:
-        msgspec.json.decode(content, type=Raw)
-    except msgspec.MsgspecError:
-        return b"null"
-    # Between the parts of JSON only; inside a string they are escaped.
-    return content.replace(b"\n", b" ").replace(b"\r", b" ")

@@ -17,15 +17,15 @@ class Ways:
     """What differs between services, as far as the suite must know.
 
     `keeps_input`: the input is a file of its own before the batch is created. `can_fail`, `can_expire`: a
-    batch may end so as a whole; `failed_code` is what it says of a model that is not there.
-    `has_side_door`: others can create batches on the same account. `never`: fates that cannot befall a request
-    there. `repeats_creates`: a second create of a chunk makes a second batch.
+    batch may end so as a whole. `codes_failures`: one that fails says why by a code, not in prose alone.
+    `has_side_door`: others can create batches on the same account. `never`: fates
+    that cannot befall a request there. `repeats_creates`: a second create of a chunk makes a second batch.
     """
 
     keeps_input: bool = True
     can_fail: bool = True
-    failed_code: str | None = "model_not_found"
     can_expire: bool = True
+    codes_failures: bool = True
     has_side_door: bool = True
     repeats_creates: bool = True
     never: frozenset[Fate] = frozenset()

@@ -22,7 +22,7 @@ def vertex() -> Make:
         side_door=_side_door,
         estrange=_estranged,
         # A whole job fails with a number; what it stands for is nobody's word for a model.
-        ways=Ways(failed_code=None),
+        ways=Ways(codes_failures=False),
         model=MODEL,
         deployment=MODEL,
         options=lambda url: {
