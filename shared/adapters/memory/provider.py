@@ -50,6 +50,7 @@ class Habits:
     shuffle: bool = False
     aliens: int = 0
     listing_lag: timedelta = timedelta(0)
+    window: timedelta = timedelta(hours=24)
     pending_reads: int = 0
     no_file_expiry: bool = False
     # What a running batch tells of itself.
@@ -111,7 +112,7 @@ class MemoryProvider:
             endpoints=frozenset(Endpoint),
             listing_lag=self.habits.listing_lag,
             find_is_exact=True,
-            window=timedelta(hours=24),
+            window=self.habits.window,
         )
 
     @property
