@@ -18,6 +18,7 @@ _MAKERS: Final = {
     "openai": (_OPENAI, "plain"),
     "openai_compatible": (_OPENAI, "compatible"),
     "mistral": ("shared.adapters.providers.mistral_models", "connect"),
+    "vertex": ("shared.adapters.providers.vertex", "model"),
 }
 
 

@@ -16,6 +16,7 @@ _MODULES: Final = {
     "mistral": "shared.adapters.providers.mistral",
     "openai": "shared.adapters.providers.openai_api",
     "openai_compatible": "shared.adapters.providers.openai_compatible",
+    "vertex": "shared.adapters.providers.vertex",
 }
 
 
