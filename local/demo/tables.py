@@ -38,13 +38,12 @@ def providers_table(everywhere: Sequence[Finished]) -> Table:
     """The same job once for each provider: what it costs differs, and nothing else."""
     table = table_of("The same job on every provider")
     table.add_column("Provider", no_wrap=True)
-    table.add_column("Alias", no_wrap=True)
     table.add_column("Outcomes", ratio=1)
     table.add_column("Cost", justify="right")
     table.add_column("Saved", justify="right")
     for each in everywhere:
-        cost, sample = each.report.cost, each.sample
-        cells = (Text(sample.provider or "", style="bold"), sample.alias or "", in_one_line(each.report))
+        cost = each.report.cost
+        cells = (Text(each.sample.label, style="bold"), in_one_line(each.report))
         table.add_row(*cells, money(cost.amount), money(cost.saved))
     return table
 
