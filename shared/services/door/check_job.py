@@ -3,14 +3,15 @@
 import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import batched
 from typing import Final
 
 import msgspec
 
 from shared.domain.catalog import Alias, Catalog, Deployment, Endpoint, Tenant
-from shared.domain.ids import TenantId
-from shared.domain.jobs import SourceKind
+from shared.domain.ids import AliasName, TenantId
+from shared.domain.jobs import NO_DEPLOYMENT, SourceKind
 from shared.ports.blobs import Blobs
 from shared.ports.providers import Providers, Traits
 from shared.ports.schemas import Schemas
@@ -42,7 +43,10 @@ LOOK_UPS: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What the job will be. `references`: path and version of every document that inputs refer to."""
+    """What the job will be. `references`: path and version of every document that inputs refer to.
+
+    `window` is what its provider may take.
+    """
 
     deployment: Deployment
     alias: Alias
@@ -50,6 +54,7 @@ class Checked:
     endpoint: Endpoint
     references: dict[str, str]
     in_full: bool
+    window: timedelta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +67,8 @@ class CheckJob:
     async def __call__(self, tenant: Tenant, body: JobBody, size: int, catalog: Catalog) -> Checked:
         """Raise `InputErrors`, `Unusable`, or `NotFound` for an unknown alias. `size`: bytes of the body."""
         _check_tags(tenant, body)
+        if body.batch is not None and not body.alias:
+            return _unaddressed(body)
         alias = catalog.alias(body.alias)
         deployment = _deployment(catalog, alias)
         traits = self.providers.batch(deployment).traits
@@ -79,6 +86,7 @@ class CheckJob:
             endpoint=endpoint,
             references=references,
             in_full=in_full,
+            window=traits.window,
         )
 
     async def _check_lines(
@@ -157,6 +165,20 @@ class CheckJob:
         return etags, missing
 
 
+def _unaddressed(body: JobBody) -> Checked:
+    """A batch whose file names no usable alias is accepted; planning says what is wrong with the file."""
+    nowhere = Deployment(name=NO_DEPLOYMENT, provider="", model="", deployment="")
+    return Checked(
+        deployment=nowhere,
+        alias=Alias(name=AliasName("")),
+        spec=_spec(body),
+        endpoint=body.endpoint or Endpoint.CHAT,
+        references={},
+        in_full=False,
+        window=timedelta(0),
+    )
+
+
 def _check_tags(tenant: Tenant, body: JobBody) -> None:
     missing = [name for name in tenant.required_tags if not body.tags.get(name)]
     if missing:
@@ -175,6 +197,7 @@ def _spec(body: JobBody) -> JobSpec:
         params=dict(body.params),
         output_schema=body.output_schema,
         endpoint=body.endpoint.value if body.endpoint else None,
+        openai=body.batch is not None,
     )
 
 
