@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from shared.domain.ids import DocumentId, FileId, JobId, TenantId
+from shared.domain.ids import ChunkKey, DocumentId, FileId, JobId, TenantId
 
 DOCUMENTS: Final = "documents"
 FILES: Final = "files"
@@ -54,6 +54,11 @@ def referred_input(tenant: TenantId, name: str) -> str:
 
 def job_folder(tenant: TenantId, job: JobId) -> str:
     return f"{JOBS}/{tenant}/{job}/"
+
+
+def own_batch(key: ChunkKey) -> str:
+    """The folder of a batch that we run ourselves. No tenant can be called so: names begin otherwise."""
+    return f"{JOBS}/_batches/{key}/"
 
 
 class JobPaths:

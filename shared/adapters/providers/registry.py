@@ -15,6 +15,7 @@ _MODULES: Final = {
     "azure_openai": "shared.adapters.providers.azure_openai",
     "mistral": "shared.adapters.providers.mistral",
     "openai": "shared.adapters.providers.openai_api",
+    "openai_compatible": "shared.adapters.providers.openai_compatible",
 }
 
 

@@ -5,6 +5,7 @@ from typing import Final
 import pytest
 
 from tests.contract.batching import anthropic, openai
+from tests.contract.batching.compatible import compatible
 from tests.contract.batching.memory import memory
 from tests.contract.batching.mistral import mistral
 
@@ -16,5 +17,6 @@ PROVIDERS: Final = [
     ),
     pytest.param(anthropic.anthropic(), id="anthropic", marks=pytest.mark.stack),
     pytest.param(openai.openai(), id="openai", marks=pytest.mark.stack),
+    pytest.param(compatible, id="openai_compatible", marks=pytest.mark.stack),
     pytest.param(mistral(), id="mistral", marks=pytest.mark.stack),
 ]
