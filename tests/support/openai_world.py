@@ -16,7 +16,6 @@ from starlette.routing import Route
 
 from shared.domain.catalog import Tenant
 from shared.domain.ids import TenantId
-from shared.services.policy import Policy
 from shared.triggers import openai_edge as openai
 from shared.triggers.edge import Call
 from tests.support.world import World
@@ -38,8 +37,8 @@ def _known(tenant: Tenant) -> Tenant:
 class OpenAIWorld(World):
     """Tenants `support`, `retail`, `strict` (its jobs must carry `project`) and `operators`."""
 
-    def __init__(self, **more: Policy) -> None:
-        super().__init__(**more)
+    def __init__(self) -> None:
+        super().__init__()
         tenants = [
             *self.catalog.catalog.tenants.values(),
             Tenant(id=TenantId("strict"), required_tags=("project",)),
@@ -88,7 +87,7 @@ class OpenAIWorld(World):
 
 def _route(method: str, path: str, act: Handler, takes: tuple[str, ...]) -> Route:
     async def endpoint(request: Request) -> Response:
-        return await openai.openai_answer(request, act, takes)  # type: ignore[arg-type]
+        return await openai.openai_answer(request, act, takes)
 
     return Route(path, endpoint, methods=[method])
 

@@ -13,7 +13,7 @@ from shared.adapters.memory.provider_rows import Fate
 from shared.domain.chunks import BatchEnd
 from shared.services.door.create_batch import REMEMBERED
 from tests.support.openai_world import OpenAIWorld, lines_of
-from tests.support.world import a_body
+from tests.support.world import SUPPORT, a_body
 
 type Json = dict[str, Any]
 
@@ -169,11 +169,7 @@ async def test_a_batch_of_which_nothing_succeeds_is_completed_and_has_no_output(
 
     assert (done.status, done.output_file_id) == ("completed", None)
     assert len(await rows(world, done.error_file_id)) == 2
-    assert (
-        await world.app.read_job.one(world.catalog.catalog.tenants["support"].id, done.id)
-    ).job.status == (  # type: ignore[index]
-        "failed"
-    )
+    assert (await world.app.read_job.one(SUPPORT.id, done.id)).job.status == "failed"
 
 
 async def test_lines_that_never_ran_are_told_apart(world: OpenAIWorld) -> None:

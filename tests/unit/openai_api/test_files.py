@@ -1,6 +1,5 @@
 """Files: what goes in comes out, belongs to one tenant, and is gone when its time has come."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
@@ -212,7 +211,7 @@ async def test_a_range_is_answered_as_the_rfc_has_it(
 ) -> None:
     file = await uploaded(world)
 
-    answer = await world.http().get(f"/openai/v1/files/{file}/content", headers={"range": asked.encode()})
+    answer = await world.http().get(f"/openai/v1/files/{file}/content", headers={b"range": asked.encode()})
 
     assert (answer.status_code, answer.content) == (status, CONTENT[part])
     assert int(answer.headers["content-length"]) == len(answer.content)
@@ -278,16 +277,16 @@ async def test_a_lapsed_file_is_gone_at_once_and_erased_by_the_sweep(world: Open
     assert (await client.files.content(long)).content == CONTENT
 
 
-async def test_what_an_upload_that_died_has_left_is_swept(world: OpenAIWorld) -> None:
-    async def dying() -> AsyncIterator[bytes]:
-        yield form(PURPOSE, FILE)
-        # Everything is stored but the record: the process dies here.
-        await asyncio.sleep(0)
-
-    real, world.app.keep_file.files.add = world.app.keep_file.files.add, _dead  # type: ignore[method-assign]
-    with pytest.raises(_Dead):
-        await world.http().post("/openai/v1/files", content=dying(), headers={"content-type": FORM})
-    world.app.keep_file.files.add = real  # type: ignore[method-assign]
+async def test_what_an_upload_that_died_has_left_is_swept(
+    world: OpenAIWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Everything is stored but the record when the process dies.
+    with monkeypatch.context() as patch:
+        patch.setattr(world.app.keep_file.files, "add", _dead)
+        with pytest.raises(_Dead):
+            await world.http().post(
+                "/openai/v1/files", content=form(PURPOSE, FILE), headers={"content-type": FORM}
+            )
     assert len(await stored(world)) == 1
     world.clock.advance(STILLBORN + timedelta(seconds=1))
 
