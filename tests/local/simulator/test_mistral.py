@@ -216,9 +216,7 @@ async def test_vectors_come_at_once(client: Mistral) -> None:
 
 async def test_what_is_not_known_is_refused(client: Mistral, simulator: Simulator) -> None:
     with pytest.raises(HTTPValidationError):
-        await client.chat.complete_async(
-            model=MODEL, messages=[UserMessage(content="hi")], temperature=1.6
-        )
+        await client.chat.complete_async(model=MODEL, messages=[UserMessage(content="hi")], temperature=1.6)
     async with httpx2.AsyncClient(headers={"authorization": "Bearer key"}) as plain:
         body = {"model": MODEL, "messages": [{"role": "user", "content": "hi"}], "max_completion_tokens": 5}
         answer = await plain.post(f"{simulator.url}/mistral/v1/chat/completions", json=body)
