@@ -22,11 +22,12 @@ up: install ## The local stack on its default ports, data in .postern/
 test: install ## Every test, the ones against the local stack included
 	$(PYTHON) -m tests
 
-check: install ## Format, lint, types, import rules, manifests, sizes
+check: install ## Format, lint, types, import rules, templates, manifests, sizes
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+	$(PYTHON) -m checks.bicep
 	$(PYTHON) -m checks.manifests infra/kubernetes/*.yaml
 	$(PYTHON) -m cli scale --check $(SIZED)
 

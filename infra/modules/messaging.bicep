@@ -1,11 +1,22 @@
+import { appRoles } from 'roles.bicep'
+
 @description('The Service Bus namespace of the minutes lane.')
-param namespaceName string
+param name string
 
-@description('The topic that events about jobs, documents and findings are published to.')
-param topicName string
-
-@description('Where both are.')
+@description('Where it is.')
 param location string
+
+@description('Tags of every resource.')
+param tags object
+
+@description('Whether it is reached through private endpoints only; that takes the Premium tier.')
+param isPrivate bool
+
+@description('Who the app is.')
+param principalId string
+
+@description('Messaging units of the Premium tier: 1, 2, 4, 8 or 16.')
+param messagingUnits int
 
 var queues = [
   'documents'
@@ -13,15 +24,34 @@ var queues = [
 ]
 
 resource bus 'Microsoft.ServiceBus/namespaces@2024-01-01' = {
-  name: namespaceName
+  name: name
   location: location
-  sku: {
-    name: 'Standard'
-    tier: 'Standard'
-  }
+  tags: tags
+  sku: isPrivate
+    ? {
+        name: 'Premium'
+        tier: 'Premium'
+        capacity: messagingUnits
+      }
+    : {
+        name: 'Standard'
+        tier: 'Standard'
+      }
   properties: {
     disableLocalAuth: true
     minimumTlsVersion: '1.2'
+    publicNetworkAccess: isPrivate ? 'Disabled' : 'Enabled'
+  }
+}
+
+resource rules 'Microsoft.ServiceBus/namespaces/networkRuleSets@2024-01-01' = if (isPrivate) {
+  parent: bus
+  name: 'default'
+  properties: {
+    publicNetworkAccess: 'Disabled'
+    defaultAction: 'Deny'
+    // Event Grid is one of them: it delivers storage events with its own identity.
+    trustedServiceAccessEnabled: true
   }
 }
 
@@ -30,7 +60,9 @@ resource queue 'Microsoft.ServiceBus/namespaces/queues@2024-01-01' = [
     parent: bus
     name: each
     properties: {
+      // The longest there is. It is renewed while a document is worked on; a dead worker's message waits it out.
       lockDuration: 'PT5M'
+      // What is not a document's fault is sent again for later, so a delivery is used up by a crash only.
       maxDeliveryCount: 5
       requiresDuplicateDetection: true
       duplicateDetectionHistoryTimeWindow: 'PT1H'
@@ -39,15 +71,48 @@ resource queue 'Microsoft.ServiceBus/namespaces/queues@2024-01-01' = [
   }
 ]
 
-resource topic 'Microsoft.EventGrid/topics@2025-02-15' = {
-  name: topicName
-  location: location
-  properties: {
-    inputSchema: 'CloudEventSchemaV1_0'
-    disableLocalAuth: true
-    minimumTlsVersionAllowed: '1.2'
-  }
+resource documents 'Microsoft.ServiceBus/namespaces/queues@2024-01-01' existing = {
+  parent: bus
+  name: 'documents'
 }
 
-output busHost string = '${namespaceName}.servicebus.windows.net'
-output topicEndpoint string = topic.properties.endpoint
+resource storageEvents 'Microsoft.ServiceBus/namespaces/queues@2024-01-01' existing = {
+  parent: bus
+  name: 'storage-events'
+}
+
+resource documentsRole 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for each in appRoles.documentsQueue: {
+    scope: documents
+    name: guid(documents.id, principalId, each.role)
+    properties: {
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', each.role)
+      principalId: principalId
+      principalType: 'ServicePrincipal'
+      description: each.reason
+    }
+    dependsOn: [
+      queue
+    ]
+  }
+]
+
+resource storageEventsRole 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for each in appRoles.storageEventsQueue: {
+    scope: storageEvents
+    name: guid(storageEvents.id, principalId, each.role)
+    properties: {
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', each.role)
+      principalId: principalId
+      principalType: 'ServicePrincipal'
+      description: each.reason
+    }
+    dependsOn: [
+      queue
+    ]
+  }
+]
+
+output id string = bus.id
+output name string = bus.name
+output host string = '${bus.name}.servicebus.windows.net'

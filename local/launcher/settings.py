@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from local.launcher.layout import Layout
+from local.simulator import identity
 
 BUILT_IN_CATALOG = Path(__file__).parent.parent / "catalog.yaml"
 # All that is taken over from the caller: anything else could change what the stack does.
@@ -43,8 +44,26 @@ def app_settings(layout: Layout) -> dict[str, str]:
         "POSTERN_CATALOG": str(layout.catalog or BUILT_IN_CATALOG),
         "SIMULATOR_URL": layout.simulator,
         "SIMULATOR_KEY": "local",
+        **_simulated(layout.simulator),
         **_LOCAL_DEFAULTS,
     }
     if not layout.sweep:
         settings["AzureWebJobs.sweep.Disabled"] = "true"
     return {**settings, **layout.overrides}
+
+
+def _simulated(simulator: str) -> dict[str, str]:
+    """What a catalogue made for Azure refers to, here: nothing leaves the machine unless somebody says so.
+
+    The app's identity is asked for where a Function App has it, and SDKs look for their service where these say.
+    """
+    keys = ("AZURE_OPENAI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MISTRAL_API_KEY")
+    return {
+        "AZURE_OPENAI_BATCH_ENDPOINT": f"{simulator}/azure",
+        "LLM_GATEWAY_ENDPOINT": f"{simulator}/azure",
+        "OPENAI_BASE_URL": f"{simulator}/openai/v1",
+        "ANTHROPIC_BASE_URL": f"{simulator}/anthropic",
+        "IDENTITY_ENDPOINT": f"{simulator}/_sim{identity.PATH}",
+        "IDENTITY_HEADER": identity.HEADER_VALUE,
+        **dict.fromkeys(keys, "local"),
+    }

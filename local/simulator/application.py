@@ -13,13 +13,14 @@ from local.simulator.contents import FileContents
 from local.simulator.control import Control
 from local.simulator.course import Course
 from local.simulator.database import Database
-from local.simulator.dialects import anthropic, azure, compatible, mistral, openai
+from local.simulator.dialects import anthropic, azure, compatible, mistral, openai, vertex
 from local.simulator.dialects.anthropic_lines import AnthropicLines
 from local.simulator.dialects.azure_lines import AzureLines
 from local.simulator.dialects.mistral_lines import MistralLines
 from local.simulator.dialects.mounting import Parts
 from local.simulator.dialects.openai_lines import OpenAILines
 from local.simulator.dialects.port import BatchDialect
+from local.simulator.dialects.vertex_lines import VertexLines
 from local.simulator.engine import Engine
 from local.simulator.events import Events
 from local.simulator.files import Files
@@ -31,7 +32,13 @@ from local.simulator.stage import Stage
 # Of one JSON body; files are streamed and have bounds of their own.
 MAX_BODY_BYTES = 64 << 20
 
-DIALECTS: tuple[BatchDialect, ...] = (OpenAILines(), AzureLines(), AnthropicLines(), MistralLines())
+DIALECTS: tuple[BatchDialect, ...] = (
+    OpenAILines(),
+    AzureLines(),
+    AnthropicLines(),
+    MistralLines(),
+    VertexLines(),
+)
 
 
 @asynccontextmanager
@@ -96,6 +103,7 @@ async def application(folder: Path) -> AsyncIterator[web.Application]:
             *compatible.routes(parts),
             *anthropic.routes(parts),
             *mistral.routes(parts),
+            *vertex.routes(parts),
         ]
     )
     files.sweep(keep={batch.id for batch in batches.unfinished()})

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import msgspec
 from aiohttp import web
 
+from local.simulator import identity
 from local.simulator.clock import Clock
 from local.simulator.database import Database
 from local.simulator.engine import Engine
@@ -44,6 +45,7 @@ class Control:
         publish = Operation(name="publish", receive=self._receive_events, perform=self._publish)
         plain: list[tuple[str, str, Handler]] = [
             ("GET", "/health", self._health),
+            ("GET", identity.PATH, identity.give_token),
             ("GET", "/rules", self._list_rules),
             ("POST", "/rules", self._add_rules),
             ("DELETE", "/rules", self._clear_rules),

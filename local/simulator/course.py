@@ -214,7 +214,8 @@ class Course:
 
 def result_ids(batch: Batch) -> tuple[str, str]:
     """Names of the output and the error file: known from the start, valid once the batch has ended."""
-    if "_" not in batch.id:
+    if "-" in batch.id:
+        # Ids are UUIDs there, of files too.
         return str(uuid5(UUID(batch.id), "output")), str(uuid5(UUID(batch.id), "errors"))
     name = batch.id.rpartition("_")[2]
     return f"file-{name}o", f"file-{name}e"

@@ -1,5 +1,6 @@
 """What becomes of one request: the model's own answer, or what a rule says instead. Pure."""
 
+import re
 from dataclasses import replace
 
 import msgspec
@@ -22,6 +23,8 @@ RESULTS: dict[str, Json] = {
     "empty_body": {"type": "succeeded", "message": {}},
     "status_0": {"type": "unheard_of"},
 }
+# Where a row has words, whatever the dialect.
+TEXT = re.compile(rb'"(?:content|text)":"')
 ERROR_CODES = {429: "rate_limit_exceeded", 500: "server_error", 503: "service_unavailable"}
 
 
@@ -130,11 +133,15 @@ def _damaged(row: Json, whole: bytes, shape: str) -> bytes:
         return msgspec.json.encode({**row, "result": RESULTS[shape]}) + b"\n"
     response = row.get("response") or {}
     if shape == "not_utf8":
-        return whole.replace(b'"content":"', b'"content":"\xff\xfe', 1) + b"\n"
+        return TEXT.sub(lambda found: found[0] + b"\xff\xfe", whole, count=1) + b"\n"
     if shape == "not_object":
         return msgspec.json.encode([row.get("custom_id"), response.get("status_code")]) + b"\n"
     if shape == "empty_body":
-        return msgspec.json.encode({**row, "response": {**response, "body": {}}}) + b"\n"
+        empty = {**response, "body": {}} if "body" in response else {}
+        return msgspec.json.encode({**row, "response": empty}) + b"\n"
+    if shape == "status_0" and "status_code" not in response:
+        # Where the row itself has the status, an answer without one is no answer.
+        return msgspec.json.encode({**row, "response": {}}) + b"\n"
     if shape == "status_0":
         return msgspec.json.encode({**row, "response": {**response, "status_code": 0}}) + b"\n"
     if shape == "no_custom_id":

@@ -7,7 +7,7 @@ with the provider's code), `NotFound`. Never anything of an SDK, never a text th
 No verb retries a call that has an effect.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -60,7 +60,7 @@ class RemoteBatch:
     `end` is set when, and only when, `state` is ended. `key` is the chunk key found in it; None: not ours.
     `raw_state` is the provider's own word, `recognised` whether the adapter knows it. `out_of_capacity`: it
     failed because the enqueued-token quota was full; nothing ran. Counters are None while the provider does
-    not tell.
+    not tell; `requests` is how many it holds.
     """
 
     id: BatchId
@@ -76,6 +76,7 @@ class RemoteBatch:
     input_file: FileId | None = None
     output_file: FileId | None = None
     error_file: FileId | None = None
+    requests: int | None = None
     completed: int | None = None
     failed: int | None = None
     expires_at: datetime | None = None
@@ -83,6 +84,12 @@ class RemoteBatch:
 
 
 OpenLines = Callable[[], AsyncIterator[bytes]]
+# Whether a batch is known to be another chunk's.
+IsTaken = Callable[[BatchId], Awaitable[bool]]
+
+
+async def nobody_has_taken(batch: BatchId) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +97,8 @@ class ChunkInput:
     """What a chunk sends: lines as `write_line` made them, all with the same endpoint and model.
 
     `open_lines` gives the `size` bytes from their start, in pieces, as often as it is called. `path` is where
-    they lie in our own storage.
+    they lie in our own storage. `is_taken` is asked where batches carry no key: what another chunk has on
+    record cannot be this one's.
     """
 
     key: ChunkKey
@@ -99,6 +107,7 @@ class ChunkInput:
     size: int
     path: str
     open_lines: OpenLines
+    is_taken: IsTaken = nobody_has_taken
 
 
 class BatchProvider(Protocol):

@@ -124,6 +124,7 @@ class LimitsEntry(Entry):
 Provider = Literal["azure_openai", "openai", "anthropic", "mistral", "vertex", "openai_compatible"]
 _FIELDS_OF: Final[Mapping[str, frozenset[str]]] = {
     "azure_openai": frozenset({"endpoint", "deployment", "api_version", "key_setting"}),
+    "anthropic": frozenset({"base_url", "api_version", "key_setting"}),
     "vertex": frozenset({"project", "location", "bucket", "base_url", "storage_url", "key_setting"}),
 }
 _FIELDS_OF_OTHERS: Final = frozenset({"base_url", "key_setting"})

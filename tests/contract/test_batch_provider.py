@@ -21,7 +21,7 @@ def test_a_request_is_one_line(service: Service) -> None:
 
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
-    assert json.loads(line)["body"]["messages"][0]["content"] == "a\nb\u2028c"
+    assert json.dumps("a\nb\u2028c") in json.dumps(json.loads(line))
 
 
 def test_no_line_makes_the_reader_raise(service: Service) -> None:
@@ -54,7 +54,8 @@ async def test_an_input_file_that_is_left_over_expires_by_itself(service: Servic
 async def test_a_batch_that_was_never_created_is_not_found(service: Service) -> None:
     await create(service.provider)
 
-    other = input_of(service.provider, key=ChunkKey("job_1-0-1-2"), run="other")
+    # Another number of requests, too: where batches carry no key it is all there is to go by.
+    other = input_of(service.provider, "one", "two", key=ChunkKey("job_1-0-1-2"), run="other")
     assert await service.provider.find(other, since=service.start) is None
 
 

@@ -32,13 +32,14 @@ class Service:
     """A model, and a hand on the service behind it.
 
     `spoil` plays a trouble whenever a question holds the text, `answer` an answer. `seen` tells tenant and
-    correlation id of every question that arrived.
+    correlation id of every question that arrived. `embeds`: it makes vectors.
     """
 
     model: Model
     spoil: Callable[[str, Fate], None]
     answer: Callable[[str, str], None]
     seen: Callable[[], Sequence[tuple[str, str]]]
+    embeds: bool = True
 
 
 type Make = Callable[[Simulator], AbstractAsyncContextManager[Service]]
@@ -73,7 +74,7 @@ TROUBLES: Mapping[Fate, Mapping[str, Any]] = {
 }
 
 
-def on_the_wire(provider: str, path: str, *, api_version: str | None = None) -> Make:
+def on_the_wire(provider: str, path: str, *, api_version: str | None = None, embeds: bool = True) -> Make:
     @asynccontextmanager
     async def make(simulator: Simulator) -> AsyncIterator[Service]:
         registry = a_registry()
@@ -90,7 +91,8 @@ def on_the_wire(provider: str, path: str, *, api_version: str | None = None) -> 
             return [(call["tenant"], call["correlation_id"]) for call in calls]
 
         try:
-            yield Service(model=registry.model(deployment), spoil=spoil, answer=answer, seen=seen)
+            model = registry.model(deployment)
+            yield Service(model=model, spoil=spoil, answer=answer, seen=seen, embeds=embeds)
         finally:
             await registry.close()
 
@@ -120,6 +122,7 @@ MODELS = [
     pytest.param(on_the_wire("azure_openai", "/azure"), id="azure-v1"),
     pytest.param(on_the_wire("azure_openai", "/azure", api_version="2024-10-21"), id="azure-dated"),
     pytest.param(on_the_wire("openai", "/openai/v1"), id="openai"),
+    pytest.param(on_the_wire("anthropic", "/anthropic", embeds=False), id="anthropic"),
     pytest.param(on_the_wire("openai_compatible", "/compatible/v1"), id="compatible"),
 ]
 
@@ -184,6 +187,9 @@ async def test_the_gateway_learns_for_whom_and_why(service: Service) -> None:
 
 
 async def test_vectors_come_in_the_order_of_the_texts(service: Service) -> None:
+    if not service.embeds:
+        pytest.skip("it makes no vectors")
+
     def embedded(*texts: str) -> Question:
         return a_question({"input": list(texts)}, endpoint=Endpoint.EMBEDDINGS)
 

@@ -55,8 +55,13 @@ def _catalog() -> dict[str, Any]:
 
 
 def _batch(*, deployment: str, tokens: int, api_version: str | None = None) -> dict[str, Any]:
-    dated = {} if api_version is None else {"api_version": api_version}
-    return {**_deployment(deployment), **dated, "limits": {"enqueued_tokens": tokens}}
+    limits = {"enqueued_tokens": tokens}
+    if api_version is None:
+        return {**_deployment(deployment), "limits": limits}
+    # Without a key the app's identity calls.
+    keyless = {k: v for k, v in _deployment(deployment).items() if k != "key_setting"}
+    endpoint = "${AZURE_OPENAI_BATCH_ENDPOINT}"
+    return {**keyless, "endpoint": endpoint, "api_version": api_version, "limits": limits}
 
 
 def _deployment(name: str) -> dict[str, Any]:

@@ -91,4 +91,5 @@ def test_the_host_is_told_what_this_app_needs() -> None:
     assert durable["versionMatchStrategy"] == "CurrentOrOlder"
     assert durable["versionFailureStrategy"] == "Reject"
     sampling = host["logging"]["applicationInsights"]["samplingSettings"]
-    assert set(sampling["excludedTypes"].split(";")) == {"Request", "Exception", "Event"}
+    # Alerts and the workbook of costs read traces: one that is sampled away is an alert that never comes.
+    assert set(sampling["excludedTypes"].split(";")) == {"Request", "Exception", "Event", "Trace"}

@@ -12,12 +12,7 @@ MOST_LINES_OF_A_FUNCTION = 45
 # Wiring and route tables: one long list of the same kind of line, where splitting would only hide it.
 LONG_LISTS = {"shared/bootstrap/__init__.py:build", "local/simulator/application.py:application"}
 # Adapters for tests; nothing that is deployed reaches them.
-# The shared readers wait for the first adapter that uses them.
-FOR_TESTS = (
-    "shared.adapters.memory",
-    "shared.adapters.providers._asked",
-    "shared.adapters.providers._answered",
-)
+FOR_TESTS = "shared.adapters.memory"
 
 NAMED = re.compile(r"\bshared(?:\.\w+)+")
 Function = ast.FunctionDef | ast.AsyncFunctionDef

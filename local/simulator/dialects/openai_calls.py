@@ -3,17 +3,18 @@
 import secrets
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from aiohttp import web
 
 from local.simulator import play
+from local.simulator.answers.questions import Question
 from local.simulator.answers.replies import Failure, Reply, Unrun
 from local.simulator.clock import Clock
 from local.simulator.database import Database
 from local.simulator.dialects import openai_bodies
 from local.simulator.dialects.openai_batches import read_json
-from local.simulator.dialects.openai_lines import OpenAILines
-from local.simulator.dialects.port import Line, RowNames
+from local.simulator.dialects.port import BatchDialect, Line, RowNames
 from local.simulator.failures import CallRefused, Json, LineRefused
 from local.simulator.rulebook import RuleBook, Taken, fits_request
 from local.simulator.rules import Kind
@@ -26,11 +27,19 @@ PATHS = {
 }
 
 
+class CallDialect(BatchDialect, Protocol):
+    """A dialect that also answers at once."""
+
+    def question_of(self, body: Json, endpoint: str) -> Question:
+        """Raises `LineRefused` where the provider would answer 400."""
+        ...
+
+
 class ModelRoutes:
     """Answers at once, unless a rule says otherwise."""
 
     def __init__(
-        self, *, dialect: OpenAILines, database: Database, clock: Clock, rules: RuleBook, stage: Stage
+        self, *, dialect: CallDialect, database: Database, clock: Clock, rules: RuleBook, stage: Stage
     ) -> None:
         self._dialect = dialect
         self._database = database

@@ -13,12 +13,14 @@ class Line:
     """One request of a batch's input. `fault`: what the model's API answers instead of running it.
 
     `model` is empty where the batch names the model for all its lines.
+    `request` is what came in, for dialects that repeat it in the row.
     """
 
     custom_id: str
     model: str
     question: Question
     fault: Failure | None = None
+    request: Json | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ Rows are classified by their status first: an error row may say `"error": null` 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -76,13 +76,18 @@ def write_line(key: RequestKey, *, url: str, model: str, body: Mapping[str, obje
 
 def read_row(endpoint: Endpoint, line: bytes) -> Row:
     """One line of an output or error file. Never raises, whatever the bytes."""
+    return guarded(line, lambda clean: _classify(endpoint, _read_line(clean)))
+
+
+def guarded(line: bytes, read: Callable[[bytes], Row]) -> Row:
+    """What `read` makes of the line, mended where that can be done; an unreadable row where it raises."""
     line = line.removeprefix(_BOM).strip()
     try:
         if not line.isascii():
             line.decode()
         if b"\\" in line and _MAYBE_HALF_PAIR.search(line):
             line = _mend_half_pairs(line)
-        return _classify(endpoint, _read_line(line))
+        return read(line)
     except _FAULTS as fault:
         return Row(key=_key_of(line), kind=RowKind.UNREADABLE, message=_reason(fault))
 

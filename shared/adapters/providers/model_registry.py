@@ -13,6 +13,7 @@ from shared.ports.models import Model
 _OPENAI: Final = "shared.adapters.providers.openai_models"
 # Module, and the function in it that takes a deployment and a connection.
 _MAKERS: Final = {
+    "anthropic": ("shared.adapters.providers.anthropic_api", "model"),
     "azure_openai": (_OPENAI, "azure"),
     "openai": (_OPENAI, "plain"),
     "openai_compatible": (_OPENAI, "compatible"),

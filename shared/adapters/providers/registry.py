@@ -11,6 +11,7 @@ from shared.ports.providers import BatchProvider
 
 # Each module has `connect(deployment, connection)`.
 _MODULES: Final = {
+    "anthropic": "shared.adapters.providers.anthropic_api",
     "azure_openai": "shared.adapters.providers.azure_openai",
     "openai": "shared.adapters.providers.openai_api",
 }

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from tests.contract.batching import openai
+from tests.contract.batching import anthropic, openai
 from tests.contract.batching.memory import memory
 
 PROVIDERS: Final = [
@@ -13,5 +13,6 @@ PROVIDERS: Final = [
     pytest.param(
         openai.azure(api_version="2024-10-21"), id="azure_openai, dated paths", marks=pytest.mark.stack
     ),
+    pytest.param(anthropic.anthropic(), id="anthropic", marks=pytest.mark.stack),
     pytest.param(openai.openai(), id="openai", marks=pytest.mark.stack),
 ]
