@@ -26,6 +26,8 @@ pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
 PATIENCE = 180.0
 # One tenant for each state, so that its jobs can be held there.
 TENANTS = ("support", "accepted", "planning", "settling", "cancelling", "operators")
+# Trouble that a whole deployment feels has a deployment of its own.
+PIPELINES = ("notes", "shaky", "slow")
 SETTINGS = {
     "POSTERN_STUCK_SECONDS": "6",
     "POSTERN_SWEEP_SCHEDULE": "*/3 * * * * *",
@@ -70,8 +72,8 @@ class Stage:
 
         return eventually(look, seconds=PATIENCE) or {}
 
-    def drop(self, name: str) -> str:
-        path = f"support/notes/{name}.txt"
+    def drop(self, name: str, pipeline: str = "notes") -> str:
+        path = f"support/{pipeline}/{name}.txt"
         self.stack.drop(path, f"{name} is a note. It has a second sentence.".encode(), project="documents")
         self.documents.append(path)
         return path
@@ -88,9 +90,10 @@ class Stage:
     def swap(self, version: str) -> None:
         swap(self.stack, self.link, self.versions[version])
 
-    def record(self, path: str) -> Json:
+    def record(self, name: str) -> Json:
         page = self.callers["support"].get("/v1/documents", limit=200).json()
-        return next((dict(each) for each in page["data"] if each["path"] == path), {"status": None})
+        found = (dict(each) for each in page["data"] if each["path"].endswith(f"/{name}.txt"))
+        return next(found, {"status": None})
 
 
 @pytest.fixture(scope="module")
@@ -144,11 +147,15 @@ def a_catalog() -> Json:
         "tenants": {name: tenant(name) for name in TENANTS},
         "deployments": {
             "batch": deployment("gpt-5-mini-batch", enqueued_tokens=5_000_000),
-            "calls": deployment("gpt-5-mini", tokens_per_minute=4_000_000, share=1),
+            **{name: deployment(name, tokens_per_minute=4_000_000, share=1) for name in PIPELINES},
         },
-        "aliases": {"summarize": {"minutes": ["calls"], "hours": ["batch"], "max_output_tokens": 100}},
+        "aliases": {
+            "summarize": {"hours": ["batch"], "max_output_tokens": 100},
+            **{name: {"minutes": [name], "max_output_tokens": 100} for name in PIPELINES},
+        },
         "pipelines": {
-            "notes": {"task": "summarize", "alias": "summarize", "lane": "minutes", "prompt": "Summarize."}
+            name: {"task": "summarize", "alias": name, "lane": "minutes", "prompt": "Summarize."}
+            for name in PIPELINES
         },
     }
 
@@ -175,8 +182,8 @@ def begin_everything(stage: Stage) -> None:
     stage.drop("answered")
     stage.provider.rule({"contains": "in trouble", "operation": "chat"}, {"status": 429})
     stage.provider.rule({"contains": "being asked", "operation": "chat"}, {"delay_ms": 60_000})
-    stage.drop("in trouble")
-    stage.drop("being asked")
+    stage.drop("in trouble", "shaky")
+    stage.drop("being asked", "slow")
 
 
 def settle_down(stage: Stage) -> None:
@@ -186,12 +193,12 @@ def settle_down(stage: Stage) -> None:
     stage.until("finished", "completed")
     assert stage.job("cancelling")["status"] in {"running", "settling"}
     stage.stack.wait_for_result("support/notes/answered.txt", seconds=PATIENCE)
-    eventually(lambda: stage.record("support/notes/in trouble.txt")["status"] == "queued", seconds=PATIENCE)
+    eventually(lambda: stage.record("in trouble")["status"] == "queued", seconds=PATIENCE)
     eventually(lambda: asked_for(stage, "being asked"), seconds=PATIENCE)
 
 
 def asked_for(stage: Stage, name: str) -> int:
-    record = stage.record(f"support/notes/{name}.txt")
+    record = stage.record(name)
     calls = stage.provider.journal(operation="chat")
     return sum(call["correlation_id"] == record.get("id") for call in calls)
 
