@@ -2,7 +2,17 @@
 
 import azure.functions as func
 
-from shared.triggers import batch, documents, health, http_documents, http_jobs, http_reports, sweep
+from shared.triggers import (
+    batch,
+    documents,
+    health,
+    http_azure_openai,
+    http_documents,
+    http_jobs,
+    http_openai,
+    http_reports,
+    sweep,
+)
 from shared.triggers.app import PosternApp
 
 app = PosternApp(http_auth_level=func.AuthLevel.ANONYMOUS)
@@ -10,8 +20,10 @@ for blueprint in (
     batch.blueprint,
     documents.blueprint,
     health.blueprint,
+    http_azure_openai.blueprint,
     http_documents.blueprint,
     http_jobs.blueprint,
+    http_openai.blueprint,
     http_reports.blueprint,
     sweep.blueprint,
 ):

@@ -37,11 +37,14 @@ param recoveryDays int
 // What a job reads is older than what it writes at its end: it may lie for this much longer.
 var longestJobDays = 7
 var deadLetterDays = 30
+// The sweep erases files after 30 days at the latest; this is for the day it does not run.
+var fileDays = 35
 
 var containers = [
   'config'
   'documents'
   'event-dead-letters'
+  'files'
   'inputs'
   'jobs'
   'results'
@@ -49,10 +52,13 @@ var containers = [
 ]
 
 var tables = [
+  'batches'
   'chunks'
   'cursors'
   'documentpaths'
   'documents'
+  'filelapses'
+  'files'
   'findings'
   'gathered'
   'idempotency'
@@ -80,6 +86,11 @@ var lapsing = [
     name: 'uploads-lapse'
     prefix: 'uploads/'
     days: uploadDays
+  }
+  {
+    name: 'files-lapse'
+    prefix: 'files/'
+    days: fileDays
   }
   {
     name: 'dead-letters-lapse'

@@ -30,12 +30,20 @@ from shared.services.documents.retry_document import RetryDocument
 from shared.services.documents.take_storage_events import TakeStorageEvents
 from shared.services.door.accept_job import AcceptJob
 from shared.services.door.check_job import CheckJob
+from shared.services.door.create_batch import CreateBatch
 from shared.services.door.once import Once
+from shared.services.door.take_file import TakeFile
 from shared.services.door.take_upload import TakeUpload
 from shared.services.erase_job import EraseJob
+from shared.services.files.delete_file import DeleteFile
+from shared.services.files.keep_file import KeepFile
+from shared.services.files.read_files import ReadFiles
+from shared.services.files.sweep_files import SweepFiles
+from shared.services.files.write_outputs import WriteOutputs
 from shared.services.finish_job import FinishJob
 from shared.services.heart import Heart
 from shared.services.make_upload import MakeUpload
+from shared.services.own_batches import OwnBatches
 from shared.services.pace.pace import Pace
 from shared.services.planning.earlier import Earlier
 from shared.services.planning.first_round import PlanFirstRound
@@ -51,7 +59,9 @@ from shared.services.sweep import Sweep
 from shared.services.sweep_providers import SweepProviders
 from shared.services.tasks.asking import Ways
 from shared.services.tasks.run_task import RunTask
+from shared.stores.batches import Batches
 from shared.stores.door import Replies, Uploads
+from shared.stores.files import Files, Lapses
 from shared.stores.jobs import Chunks, Jobs
 from shared.stores.ledger import Ledger
 from shared.stores.notices import Findings, Outbox
@@ -72,6 +82,10 @@ class App:
     once: Once
     accept_job: AcceptJob
     make_upload: MakeUpload
+    create_batch: CreateBatch
+    keep_file: KeepFile
+    read_files: ReadFiles
+    delete_file: DeleteFile
     read_job: ReadJob
     cancel_job: CancelJob
     retry_job: RetryJob
@@ -102,6 +116,7 @@ def build(parts: Parts) -> App:
     clear = ClearChunk(chunks=stores.chunks)
     collect = CollectChunk(chunks=stores.chunks, blobs=parts.blobs, clock=parts.clock, notice=notice)
     accept = _accept(parts, stores)
+    delete_file = DeleteFile(files=stores.files, lapses=stores.lapses, blobs=parts.blobs, clock=parts.clock)
     documents = DocumentLane(
         DocumentPorts(
             tables=parts.tables,
@@ -128,6 +143,16 @@ def build(parts: Parts) -> App:
         once=Once(replies=stores.replies, clock=parts.clock),
         accept_job=accept,
         make_upload=MakeUpload(uploads=stores.uploads, blobs=parts.blobs, clock=parts.clock),
+        create_batch=CreateBatch(
+            jobs=stores.jobs,
+            accept=accept,
+            take_file=accept.take_file,
+            replies=stores.replies,
+            clock=parts.clock,
+        ),
+        keep_file=KeepFile(files=stores.files, lapses=stores.lapses, blobs=parts.blobs, clock=parts.clock),
+        read_files=ReadFiles(files=stores.files, blobs=parts.blobs, clock=parts.clock),
+        delete_file=delete_file,
         read_job=ReadJob(jobs=stores.jobs, chunks=stores.chunks, blobs=parts.blobs),
         cancel_job=CancelJob(jobs=stores.jobs, pulses=stores.pulses, clock=parts.clock),
         retry_job=RetryJob(jobs=stores.jobs, blobs=parts.blobs, accept=accept, clock=parts.clock),
@@ -138,6 +163,7 @@ def build(parts: Parts) -> App:
             catalog=parts.catalog,
             providers=parts.providers,
             clear=clear,
+            delete_file=delete_file,
             clock=parts.clock,
         ),
         report_usage=ReportUsage(ledger=stores.ledger),
@@ -157,6 +183,9 @@ def build(parts: Parts) -> App:
             notice=notice,
             clear=clear,
             deliver=documents.deliver,
+            write_outputs=WriteOutputs(
+                files=stores.files, lapses=stores.lapses, blobs=parts.blobs, clock=parts.clock
+            ),
             policy=parts.policy,
         ),
         report_crash=ReportCrash(notice=notice, clock=parts.clock),
@@ -174,6 +203,7 @@ def build(parts: Parts) -> App:
             policy=parts.policy,
             sweep_providers=SweepProviders(
                 chunks=stores.chunks,
+                own=OwnBatches(batches=stores.batches, chunks=stores.chunks),
                 catalog=parts.catalog,
                 providers=parts.providers,
                 notice=notice,
@@ -181,6 +211,9 @@ def build(parts: Parts) -> App:
             ),
             sweep_open_documents=documents.sweep_open,
             sweep_drop_zone=documents.sweep_drop_zone,
+            sweep_files=SweepFiles(
+                files=stores.files, lapses=stores.lapses, blobs=parts.blobs, clock=parts.clock
+            ),
             sweep_dead_letters=documents.sweep_dead_letters,
         ),
         claim_document=documents.claim,
@@ -200,11 +233,14 @@ class _Stores:
         self.chunks = Chunks(tables)
         self.pulses = Pulses(tables)
         self.runs = Runs(tables)
+        self.batches = Batches(tables)
         self.ledger = Ledger(tables)
         self.findings = Findings(tables)
         self.outbox = Outbox(tables)
         self.replies = Replies(tables)
         self.uploads = Uploads(tables)
+        self.files = Files(tables)
+        self.lapses = Lapses(tables)
 
 
 def _run_task(parts: Parts, notice: Notice) -> RunTask:
@@ -221,6 +257,10 @@ def _run_task(parts: Parts, notice: Notice) -> RunTask:
     )
 
 
+def _take_file(parts: Parts, stores: _Stores) -> TakeFile:
+    return TakeFile(files=stores.files, blobs=parts.blobs, catalog=parts.catalog, clock=parts.clock)
+
+
 def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
     return AcceptJob(
         jobs=stores.jobs,
@@ -228,6 +268,7 @@ def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
         take_upload=TakeUpload(
             uploads=stores.uploads, jobs=stores.jobs, blobs=parts.blobs, clock=parts.clock
         ),
+        take_file=_take_file(parts, stores),
         blobs=parts.blobs,
         catalog=parts.catalog,
         check=CheckJob(
@@ -271,7 +312,12 @@ def _advance_chunk(
         notice=notice,
         policy=parts.policy,
         submit=SubmitChunk(
-            chunks=stores.chunks, blobs=parts.blobs, clock=parts.clock, notice=notice, policy=parts.policy
+            chunks=stores.chunks,
+            blobs=parts.blobs,
+            own=OwnBatches(batches=stores.batches, chunks=stores.chunks),
+            clock=parts.clock,
+            notice=notice,
+            policy=parts.policy,
         ),
         poll=PollChunk(chunks=stores.chunks, clock=parts.clock, notice=notice, policy=parts.policy),
         collect=collect,

@@ -53,6 +53,7 @@ def real_parts(env: Mapping[str, str]) -> Parts:
         create_timeout=settings.create_timeout,
         openai_scope=settings.openai_scope,
         clock=clock,
+        blobs=blobs,
     )
     return Parts(
         tables=AzureTables(storage),

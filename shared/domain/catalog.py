@@ -69,7 +69,7 @@ class Deployment:
 
     `endpoint` is where the provider is reached, without a slash at its end; None: the provider's own address.
     `deployment` is what the provider calls it (the model, where it knows no deployments). `options` are the
-    provider's own: `project`, `location`, `bucket`, `storage_url` of Vertex.
+    provider's own: `project`, `location`, `bucket`, `storage_url` of Vertex, `timeout_hours` of Mistral.
     """
 
     name: DeploymentName

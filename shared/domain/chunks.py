@@ -60,7 +60,7 @@ MOVES: Final[Mapping[tuple[ChunkState, ChunkEvent], ChunkState]] = MappingProxyT
     }
 )
 
-_KEY: Final = re.compile(r"(?P<job>job_[0-9a-f]+)-(?P<n>\d{1,6})-\d{1,6}-\d{1,6}")
+_KEY: Final = re.compile(r"(?P<job>(?:job|batch)_[0-9a-f]+)-(?P<n>\d{1,6})-\d{1,6}-\d{1,6}")
 
 DONE: Final = frozenset({ChunkState.SETTLED, ChunkState.CLEARED})
 

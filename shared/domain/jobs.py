@@ -10,7 +10,7 @@ from typing import Final
 from shared.domain.catalog import Endpoint
 from shared.domain.chunks import NO_ROWS, Chunk, ChunkState, RowCounts
 from shared.domain.errors import IllegalMove
-from shared.domain.ids import AliasName, DeploymentName, JobId, TenantId
+from shared.domain.ids import AliasName, DeploymentName, FileId, JobId, TenantId
 from shared.domain.outcomes import NO_OUTCOMES, Outcome, Tally
 from shared.domain.usage import NOTHING_SPENT, NOTHING_USED, Spend, Usage
 
@@ -29,6 +29,8 @@ class JobStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
+# The reason of a job whose input was refused. Persisted and public.
+INVALID_INPUT: Final = "invalid_input"
 FINISHED: Final = frozenset({JobStatus.COMPLETED, JobStatus.PARTIAL, JobStatus.FAILED, JobStatus.CANCELLED})
 
 
@@ -122,9 +124,30 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BatchFiles:
+    """What a job has besides, when it came as a batch of the OpenAI-compatible API.
+
+    `output` and `errors` are the tenant's files of results; None: not written yet, or there is nothing in it.
+    `completed` and `failed` count their lines that have an answer, once they are written.
+    """
+
+    input: FileId
+    output_seconds: int
+    output: FileId | None = None
+    errors: FileId | None = None
+    completed: int | None = None
+    failed: int | None = None
+
+
+# Of a batch whose file names no alias that could be used: its planning finds out why, as for any bad line.
+NO_DEPLOYMENT: Final = DeploymentName("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """What a tenant submitted to the hours lane.
 
+    `planned_at`: since when its input is known to be good. `settling_at`: since when nothing is out any more.
     `held_by` is a job of the same run that buys some of the same answers: until it has ended, this one waits.
     """
 
@@ -148,7 +171,10 @@ class Job:
     reason: str | None = None
     held_by: JobId | None = None
     cancel_requested_at: datetime | None = None
+    batch: BatchFiles | None = None
     plan: Plan | None = None
+    planned_at: datetime | None = None
+    settling_at: datetime | None = None
     totals: Totals | None = None
     finished_at: datetime | None = None
     results_kept_until: datetime | None = None
@@ -168,6 +194,14 @@ class Job:
         if target is None:
             raise IllegalMove(f"job {self.id}: {event!s} is not allowed in {self.status!s}")
         return replace(self, status=target)
+
+
+def in_step(job: Job, event: JobEvent, now: datetime) -> Job:
+    """The job as its chunks say it stands; a finished one stays as it is."""
+    if job.is_finished:
+        return job
+    settling_at = (job.settling_at or now) if event is JobEvent.SETTLE else None
+    return replace(job.after(event), settling_at=settling_at)
 
 
 def add_up(plan: Plan | None, chunks: Iterable[Chunk]) -> Totals:

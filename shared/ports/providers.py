@@ -60,7 +60,8 @@ class RemoteBatch:
     `end` is set when, and only when, `state` is ended. `key` is the chunk key found in it; None: not ours.
     `raw_state` is the provider's own word, `recognised` whether the adapter knows it. `out_of_capacity`: it
     failed because the enqueued-token quota was full; nothing ran. Counters are None while the provider does
-    not tell; `requests` is how many it holds.
+    not tell; `requests` is how many it holds. `again_in`: it goes on only while it is looked at, next after
+    so long; None: it runs by itself.
     """
 
     id: BatchId
@@ -81,6 +82,7 @@ class RemoteBatch:
     failed: int | None = None
     expires_at: datetime | None = None
     usage: Usage | None = None
+    again_in: timedelta | None = None
 
 
 OpenLines = Callable[[], AsyncIterator[bytes]]

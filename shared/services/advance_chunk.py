@@ -6,7 +6,7 @@ from datetime import timedelta
 from shared.domain.chunks import Chunk, ChunkState
 from shared.domain.errors import Conflict, NotAdmitted, PosternError, RateLimited, TryAgainLater
 from shared.domain.ids import JobId, TenantId
-from shared.domain.jobs import Job, event_of_progress
+from shared.domain.jobs import Job, event_of_progress, in_step
 from shared.ports.catalog import CatalogSource
 from shared.ports.clock import Clock
 from shared.ports.providers import BatchProvider, Providers
@@ -114,5 +114,5 @@ class AdvanceChunk:
         """Keep the job's status in step with its chunks; only where it can have changed."""
         if before.state is after.state:
             return
-        event = event_of_progress(await self.chunks.of(job.id))
-        await amend_job(self.jobs, job.tenant, job.id, lambda j: j if j.is_finished else j.after(event))
+        event, now = event_of_progress(await self.chunks.of(job.id)), self.clock.now()
+        await amend_job(self.jobs, job.tenant, job.id, lambda j: in_step(j, event, now))

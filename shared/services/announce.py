@@ -24,6 +24,14 @@ class Announce:
         await self.outbox.add(event)
         await self.publish(event)
 
+    async def tell(self, event: Event) -> None:
+        """Publish an event that its maker makes again unless this returns; the outbox is for what fails now."""
+        try:
+            await self.events.publish(event)
+        except TryAgainLater as later:
+            log.warning("event.unpublished", extra={"event_id": event.id, "why": str(later)})
+            await self.outbox.add(event)
+
     async def publish(self, event: Event) -> bool:
         """Publish what is in the outbox already. False: it stays there."""
         try:

@@ -11,6 +11,7 @@ from shared.ports.clock import Clock
 from shared.ports.providers import Providers
 from shared.services.amend_job import amend_job
 from shared.services.clear_chunk import ClearChunk
+from shared.services.files.delete_file import DeleteFile
 from shared.stores.jobs import Chunks, Jobs
 from shared.wire.paths import job_folder
 from shared.wire.problems import Clash
@@ -24,6 +25,7 @@ class EraseJob:
     catalog: CatalogSource
     providers: Providers
     clear: ClearChunk
+    delete_file: DeleteFile
     clock: Clock
 
     async def __call__(self, tenant: TenantId, job_id: str) -> None:
@@ -42,6 +44,9 @@ class EraseJob:
         await amend_job(self.jobs, tenant, job.id, erased)
         async for info in self.blobs.list(job_folder(tenant, job.id)):
             await self.blobs.delete(info.path)
+        for file in (job.batch.output, job.batch.errors) if job.batch is not None else ():
+            if file is not None:
+                await self.delete_file(tenant, file)
         if job.source.upload is not None:
             # The client may have written it again.
             await self.blobs.delete(job.source.upload)

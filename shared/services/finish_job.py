@@ -13,7 +13,7 @@ from shared.domain.chunks import Chunk, ChunkState
 from shared.domain.errors import NotFound, PosternError, Rejected, Superseded, TryAgainLater
 from shared.domain.findings import Finding, FindingKind
 from shared.domain.ids import JobId, TenantId
-from shared.domain.jobs import Job, JobEvent, add_up, event_of_end
+from shared.domain.jobs import INVALID_INPUT, Job, JobEvent, add_up, event_of_end
 from shared.ports.blobs import Blobs
 from shared.ports.catalog import CatalogSource
 from shared.ports.clock import Clock
@@ -23,9 +23,9 @@ from shared.services.amend_job import amend_job
 from shared.services.announce import Announce, Notice
 from shared.services.clear_chunk import ClearChunk
 from shared.services.documents.deliver_documents import DeliverDocuments
+from shared.services.files.write_outputs import WriteOutputs
 from shared.services.heart import Heart
 from shared.services.merge_results import Unbalanced, merge_results
-from shared.services.planning.plan_round import INVALID_INPUT
 from shared.services.policy import Policy
 from shared.services.streams import one_piece
 from shared.stores.jobs import Chunks, Jobs
@@ -51,6 +51,7 @@ class FinishJob:
     notice: Notice
     clear: ClearChunk
     deliver: DeliverDocuments
+    write_outputs: WriteOutputs
     policy: Policy
 
     async def __call__(self, tenant: TenantId, job_id: JobId, run: int) -> timedelta | None:
@@ -101,6 +102,7 @@ class FinishJob:
         await self.blobs.write(
             paths.results, merge_results(self.blobs, job, chunks), content_type="application/x-ndjson"
         )
+        batch = await self.write_outputs(job, job.batch) if job.batch is not None else None
         now = self.clock.now()
 
         def close(current: Job) -> Job:
@@ -111,6 +113,7 @@ class FinishJob:
             return replace(
                 current.after(JobEvent.SETTLE).after(JobEvent.FAIL if refused else end),
                 totals=totals,
+                batch=batch,
                 finished_at=now,
                 results_kept_until=now + self.policy.keep_results,
             )

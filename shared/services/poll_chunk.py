@@ -63,6 +63,8 @@ class PollChunk:
         now = replace(chunk, remote=remote, cancel_sent_at=cancel_sent_at)
         if now != chunk:
             await self.chunks.replace(stored, now)
+        if batch.again_in is not None:
+            return Wait(min(batch.again_in, self.policy.poll))
         slowly = job.late and not job.is_cancelling
         return Wait(self.policy.late_poll if slowly else self.policy.poll)
 

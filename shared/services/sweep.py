@@ -25,6 +25,7 @@ from shared.services.collect_chunk import CollectChunk
 from shared.services.documents.sweep_dead_letters import SweepDeadLetters
 from shared.services.documents.sweep_drop_zone import SweepDropZone
 from shared.services.documents.sweep_open_documents import SweepOpenDocuments
+from shared.services.files.sweep_files import SweepFiles
 from shared.services.policy import Policy
 from shared.services.sweep_providers import SweepProviders
 from shared.stores.jobs import Chunks, Jobs
@@ -55,6 +56,7 @@ class Sweep:
     sweep_providers: SweepProviders
     sweep_open_documents: SweepOpenDocuments
     sweep_drop_zone: SweepDropZone
+    sweep_files: SweepFiles
     sweep_dead_letters: SweepDeadLetters
 
     async def __call__(self, orchestrations: Orchestrations) -> None:
@@ -62,6 +64,7 @@ class Sweep:
         await self._guarded("providers", self.sweep_providers())
         await self._guarded("documents", self.sweep_open_documents())
         await self._guarded("drop zone", self.sweep_drop_zone())
+        await self._guarded("files", self.sweep_files())
         await self._guarded("dead letters", self.sweep_dead_letters())
         await self._guarded("outbox", self._publish())
         await self._guarded("engine", orchestrations.forget_finished())

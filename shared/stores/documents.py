@@ -150,6 +150,9 @@ class OpenDocuments:
     async def put(self, document: OpenDocument) -> None:
         await self._tables.put(OPEN, _shard(document.id), document.id, _open_to(document))
 
+    async def has(self, document: DocumentId) -> bool:
+        return await self._tables.get(OPEN, _shard(document), document) is not None
+
     async def remove(self, document: DocumentId) -> None:
         await self._tables.delete(OPEN, _shard(document), document)
 

@@ -8,8 +8,9 @@ from shared.domain.chunks import Chunk
 from shared.domain.errors import GiveUp, NotFound
 from shared.domain.ids import JobId, TenantId
 from shared.domain.jobs import Job
-from shared.ports.tables import Entity, Tables
+from shared.ports.tables import Tables
 from shared.stores.stored import Stored
+from shared.stores.timed_ids import merged_by_row, newest_first_row, timed_id
 from shared.wire.records import chunk as chunk_record
 from shared.wire.records import job as job_record
 
@@ -18,35 +19,26 @@ log = logging.getLogger(__name__)
 JOBS: Final = "jobs"
 CHUNKS: Final = "chunks"
 ID_PREFIX: Final = "job_"
-_MILLIS_DIGITS: Final = 12
-_LAST: Final = 16**_MILLIS_DIGITS - 1
+BATCH_PREFIX: Final = "batch_"
 
 
 def job_id(millis: int, entropy: str) -> JobId:
     """An id that starts with its time, so that a listing needs no index. `entropy`: 16 hex digits."""
-    return JobId(f"{ID_PREFIX}{millis:0{_MILLIS_DIGITS}x}{entropy}")
+    return JobId(timed_id(ID_PREFIX, millis, entropy))
+
+
+def batch_id(millis: int, entropy: str) -> JobId:
+    """The same for a job that is made as a batch of the OpenAI-compatible API."""
+    return JobId(timed_id(BATCH_PREFIX, millis, entropy))
+
+
+def is_job_id(job: str) -> bool:
+    """Whether a job could have this id."""
+    return _row(job) is not None
 
 
 def _row(job: str) -> str | None:
-    """Newest first; None when the id cannot be one of ours."""
-    digits = job.removeprefix(ID_PREFIX)
-    if not job.startswith(ID_PREFIX) or len(digits) != _MILLIS_DIGITS + 16:
-        return None
-    if not all(c in "0123456789abcdef" for c in digits):
-        return None
-    return f"{_LAST - int(digits[:_MILLIS_DIGITS], 16):0{_MILLIS_DIGITS}x}-{job}"
-
-
-async def _by_row(scans: Sequence[AsyncIterator[Entity]]) -> AsyncIterator[Entity]:
-    """Several scans, each in the order of its rows, as one. Reads one entity ahead in each."""
-    heads = [(entity, scan) for scan in scans if (entity := await anext(scan, None))]
-    while heads:
-        first = min(heads, key=lambda head: head[0].row)
-        heads.remove(first)
-        entity, scan = first
-        yield entity
-        if (following := await anext(scan, None)) is not None:
-            heads.append((following, scan))
+    return newest_first_row(job, (ID_PREFIX, BATCH_PREFIX))
 
 
 class Jobs:
@@ -89,7 +81,7 @@ class Jobs:
         # The smallest row key that is greater than `row`.
         start = f"{row}!" if row else ""
         scans = [self._tables.scan(JOBS, tenant, start=start) for tenant in tenants]
-        async for entity in _by_row(scans):
+        async for entity in merged_by_row(scans):
             try:
                 job = job_record.from_fields(entity.fields)
             except GiveUp as unknown:

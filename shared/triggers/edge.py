@@ -84,13 +84,22 @@ class Call:
 
 
 Handler = Callable[[Call], Awaitable[Response]]
+Refuse = Callable[[Exception], Response]
 
 
-async def answer(request: Request, handler: Handler, takes: tuple[str, ...] | None = ()) -> Response:
+async def answer(
+    request: Request,
+    handler: Handler,
+    takes: tuple[str, ...] | None = (),
+    *,
+    refuse: Refuse | None = None,
+) -> Response:
     """The handler's answer to an authenticated caller; a problem document for whatever goes wrong.
 
     `takes` names the query parameters there are; any other is a typo that must not be ignored. None: any.
+    `refuse` makes something else of what goes wrong.
     """
+    refuse = refuse or refusal
     answered.forget()
     try:
         app = application()
@@ -99,15 +108,15 @@ async def answer(request: Request, handler: Handler, takes: tuple[str, ...] | No
         return await handler(Call(request=request, app=app, tenant=tenant))
     except BadSettings as bad:
         log.error("settings.refused", extra={"why": str(bad)})  # noqa: TRY400  # the text says it all
-        return refusal(TryAgainLater("the app is not set up yet; its log names the settings to mend"))
+        return refuse(TryAgainLater("the app is not set up yet; its log names the settings to mend"))
     except ClientDisconnect:
         return Response(status_code=499)
     except PosternError as error:
-        return refusal(error)
+        return refuse(error)
     except Exception as error:
         # The last stop before the host, which would answer with nothing a client could use.
         log.exception("http.failed", extra={"route": request.url.path})
-        return refusal(error)
+        return refuse(error)
 
 
 async def ready() -> Response:

@@ -9,6 +9,7 @@ from azurefunctions.extensions.http.fastapi import Request, Response
 from shared.domain.errors import NotFound
 from shared.domain.ids import TenantId
 from shared.triggers.edge import Call, answer, json_response
+from shared.triggers.openai_edge import refusal_below
 from shared.wire.openapi.document import openapi_document
 from shared.wire.problems import InputErrors, NotAvailable, invalid
 from shared.wire.usage_views import usage_report_csv, usage_report_json
@@ -61,7 +62,7 @@ async def nowhere(req: Request) -> Response:
             "there is nothing under this path and method; GET /v1/openapi.json lists what there is"
         )
 
-    return await answer(req, refuse, takes=None)
+    return await answer(req, refuse, takes=None, refuse=refusal_below(req.url.path))
 
 
 async def _findings(call: Call) -> Response:

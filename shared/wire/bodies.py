@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from shared.domain.catalog import Endpoint
+from shared.domain.ids import FileId
 from shared.domain.jobs import SourceKind
 from shared.domain.outcomes import Outcome
 from shared.wire.bodies_json import (
@@ -60,8 +61,19 @@ _LIMITS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BatchInput:
+    """What only a batch of the OpenAI-compatible API has: a file, and how many seconds its results are kept."""
+
+    file: FileId
+    output_seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobBody:
-    """`POST /v1/jobs`. `elements` are the raw requests or inputs, unread; empty for an upload."""
+    """`POST /v1/jobs`. `elements` are the raw requests or inputs, unread; empty for an upload.
+
+    With `batch` it stands for `POST /batches`, where an empty `alias` means that the file names none.
+    """
 
     alias: str
     kind: SourceKind
@@ -74,11 +86,12 @@ class JobBody:
     endpoint: Endpoint | None = None
     dedupe: bool = True
     deadline_hours: float | None = None
+    batch: BatchInput | None = None
 
     @property
     def run_id(self) -> str | None:
-        """None: the job is its own run."""
-        return self.tags.get("run_id")
+        """None: the job is its own run. A batch always is: every line of it is asked."""
+        return self.tags.get("run_id") if self.batch is None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from shared.wire.catalog_yaml import MAX_BYTES, Problem, Unreadable, read_docume
 __all__ = ["MAX_BYTES", "MAX_SCHEMA_BYTES", "CatalogRefused", "Problem", "read_catalog", "schema_paths"]
 
 MAX_PROBLEMS: Final = 100
-_OPTIONS: Final = ("project", "location", "bucket", "storage_url")
+_OPTIONS: Final = ("project", "location", "bucket", "storage_url", "timeout_hours")
 
 
 class CatalogRefused(GiveUp):
@@ -104,7 +104,7 @@ def _tenant(name: str, entry: TenantEntry) -> Tenant:
 
 
 def _deployment(name: str, entry: DeploymentEntry, price: PriceEntry | None) -> Deployment:
-    options = {option: value for option in _OPTIONS if (value := getattr(entry, option)) is not None}
+    options = {option: str(value) for option in _OPTIONS if (value := getattr(entry, option)) is not None}
     return Deployment(
         name=DeploymentName(name),
         provider=entry.provider,

@@ -25,6 +25,8 @@ from shared.settings import is_safe_url
 from shared.wire.catalog_cron import normal_cron
 
 MAX_PROMPT: Final = 64 * 1024
+# "timeout_hours" of Mistral's batch jobs: a week at most.
+MAX_TIMEOUT_HOURS: Final = 168
 _PLACEHOLDER: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]{0,127})\}")
 _KEY_DIGEST: Final = re.compile(r"sha256:[0-9a-fA-F]{64}")
 # Upper case only: keys of providers hold lower-case letters, names of settings need none.
@@ -125,6 +127,7 @@ Provider = Literal["azure_openai", "openai", "anthropic", "mistral", "vertex", "
 _FIELDS_OF: Final[Mapping[str, frozenset[str]]] = {
     "azure_openai": frozenset({"endpoint", "deployment", "api_version", "key_setting"}),
     "anthropic": frozenset({"base_url", "api_version", "key_setting"}),
+    "mistral": frozenset({"base_url", "key_setting", "timeout_hours"}),
     "vertex": frozenset({"project", "location", "bucket", "base_url", "storage_url", "key_setting"}),
 }
 _FIELDS_OF_OTHERS: Final = frozenset({"base_url", "key_setting"})
@@ -145,6 +148,7 @@ class DeploymentEntry(Entry):
     project: Text | None = None
     location: Text | None = None
     bucket: Text | None = None
+    timeout_hours: Annotated[int, Field(ge=1, le=MAX_TIMEOUT_HOURS)] | None = None
     limits: LimitsEntry = LimitsEntry()
 
     @field_validator("endpoint", "base_url", "storage_url")

@@ -90,7 +90,7 @@ class Door[Content]:
             try:
                 admitted.append(self._entry(number, content))
             except BadField as bad:
-                self._refuse(LineError(line=number, field=bad.field, message=bad.message))
+                self._refuse(LineError(line=number, field=bad.field, message=bad.message, code=bad.code))
         return admitted
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from shared.domain.catalog import Endpoint
-from shared.wire.door_faults import BadField, kind_of
+from shared.wire.door_faults import STREAMING, BadField, kind_of
 from shared.wire.door_shape import TOKEN_LIMITS
 
 # More than any model writes; keeps sums of estimates far from overflowing.
@@ -16,7 +16,7 @@ _EMBEDDING_ONLY: Final = frozenset({"dimensions", "encoding_format"})
 def check_body(endpoint: Endpoint, body: dict[str, object]) -> None:
     """Raise `BadField` unless the body can be an `endpoint` request in a batch."""
     if body.get("stream"):
-        raise BadField("body.stream", "a batch cannot stream; leave it out")
+        raise BadField("body.stream", "a batch cannot stream; leave it out", code=STREAMING)
     if body.get("n") not in (None, 1):
         raise BadField("body.n", "each request gets one answer; send it several times to get more")
     for name in TOKEN_LIMITS:

@@ -5,7 +5,16 @@ from typing import Final
 
 import msgspec
 
-from shared.wire.problems import printable, short
+from shared.wire.problems import INVALID_REQUEST, printable, short
+
+# OpenAI's names for what is wrong with a line of a batch (its API reference, read 2026-11-30).
+BAD_JSON: Final = "invalid_json_line"
+MISSING: Final = "missing_required_parameter"
+DUPLICATE: Final = "duplicate_custom_id"
+WRONG_URL: Final = "invalid_url"
+WRONG_MODEL: Final = "mismatched_model"
+UNKNOWN_MODEL: Final = "model_not_found"
+STREAMING: Final = "streaming_unsupported"
 
 # Providers and JSON libraries give up at various depths; nobody needs this much.
 MAX_DEPTH: Final = 100
@@ -16,10 +25,11 @@ _decode: Final = msgspec.json.Decoder().decode
 class BadField(Exception):
     """What is wrong with the line at hand. Caught by the door, which knows the line's number."""
 
-    def __init__(self, field: str | None, message: str) -> None:
+    def __init__(self, field: str | None, message: str, *, code: str = INVALID_REQUEST) -> None:
         super().__init__(message)
         self.field = field
         self.message = message
+        self.code = code
 
 
 def read_object(content: bytes) -> dict[str, object]:
@@ -27,14 +37,14 @@ def read_object(content: bytes) -> dict[str, object]:
     try:
         value = _decode(content)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BadField(None, f"is not JSON: {why_malformed(error)}") from None
+        raise BadField(None, f"is not JSON: {why_malformed(error)}", code=BAD_JSON) from None
     except RecursionError:
-        raise BadField(None, f"is nested deeper than {MAX_DEPTH} levels") from None
+        raise BadField(None, f"is nested deeper than {MAX_DEPTH} levels", code=BAD_JSON) from None
     if type(value) is not dict:
-        raise BadField(None, f"must be a JSON object, not {kind_of(value)}")
+        raise BadField(None, f"must be a JSON object, not {kind_of(value)}", code=BAD_JSON)
     # Every level costs a bracket: without enough of them there is nothing to walk through.
     if content.count(b"{") + content.count(b"[") > MAX_DEPTH and is_deeper(value, MAX_DEPTH):
-        raise BadField(None, f"is nested deeper than {MAX_DEPTH} levels")
+        raise BadField(None, f"is nested deeper than {MAX_DEPTH} levels", code=BAD_JSON)
     return value
 
 

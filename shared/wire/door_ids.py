@@ -4,7 +4,7 @@ import hashlib
 from typing import Final
 
 from shared.domain.digest_numbers import DigestNumbers
-from shared.wire.door_faults import BadField, kind_of
+from shared.wire.door_faults import DUPLICATE, BadField, kind_of
 from shared.wire.problems import short
 
 MAX_CUSTOM_ID: Final = 512
@@ -23,7 +23,7 @@ class CustomIds:
         digest = hashlib.blake2b(name.encode(), digest_size=16).digest()
         first = self._lines.first(digest, line)
         if first != line:
-            raise BadField("custom_id", _duplicate(name, given=given, first=first, line=line))
+            raise BadField("custom_id", _duplicate(name, given=given, first=first, line=line), code=DUPLICATE)
         return name
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from shared.domain.catalog import Endpoint
 from shared.wire.door_bodies import check_body, guess_endpoint
 from shared.wire.door_expected import Expected
-from shared.wire.door_faults import BadField, kind_of, refuse_unknown
+from shared.wire.door_faults import MISSING, WRONG_MODEL, WRONG_URL, BadField, kind_of, refuse_unknown
 from shared.wire.problems import short
 
 _KNOWN: Final = frozenset({"custom_id", "method", "url", "body"})
@@ -40,7 +40,7 @@ class RequestReader:
         if self._expected.openai_format:
             for name in ("custom_id", "method", "url"):
                 if name not in entry:
-                    raise BadField(name, "is missing")
+                    raise BadField(name, "is missing", code=MISSING)
 
     def read(self, entry: dict[str, object], line: int) -> dict[str, object]:
         """The effective body, without the model."""
@@ -69,6 +69,7 @@ class RequestReader:
             raise BadField(
                 "body.model",
                 f"is {short(model)}, but the job's alias is {short(alias)}; leave it out or use that",
+                code=WRONG_MODEL,
             )
 
     def _settled(self, asked: Endpoint | None, body: dict[str, object], line: int) -> Endpoint:
@@ -80,7 +81,9 @@ class RequestReader:
         elif asked is not None and asked is not self._endpoint:
             other = f"line {self._decided_on}" if self._decided_on is not None else "the job"
             raise BadField(
-                "url", f"asks for {asked.url}, but {other} for {self._endpoint.url}; do not mix them"
+                "url",
+                f"asks for {asked.url}, but {other} for {self._endpoint.url}; do not mix them",
+                code=WRONG_URL,
             )
         return self._endpoint
 
@@ -90,11 +93,16 @@ class RequestReader:
         return self._shaper.shape(body)
 
 
+def endpoint_of_url(url: object) -> Endpoint | None:
+    """What a URL of OpenAI's batch format asks for; None if it is none."""
+    return _ENDPOINT_OF_URL.get(url) if isinstance(url, str) else None
+
+
 def _endpoint_of(url: object) -> Endpoint:
-    found = _ENDPOINT_OF_URL.get(url) if isinstance(url, str) else None
+    found = endpoint_of_url(url)
     if found is None:
         what = short(url) if isinstance(url, str) else kind_of(url)
-        raise BadField("url", f"{what} is not supported; use one of {_URLS}")
+        raise BadField("url", f"{what} is not supported; use one of {_URLS}", code=WRONG_URL)
     return found
 
 

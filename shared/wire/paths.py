@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from shared.domain.ids import DocumentId, JobId, TenantId
+from shared.domain.ids import ChunkKey, DocumentId, FileId, JobId, TenantId
 
 DOCUMENTS: Final = "documents"
+FILES: Final = "files"
 INPUTS: Final = "inputs"
 JOBS: Final = "jobs"
 RESULTS: Final = "results"
@@ -37,6 +38,11 @@ def answer(tenant: TenantId, document: DocumentId, retries: int) -> str:
     return f"{JOBS}/{tenant}/{document}/answer-{retries}.json"
 
 
+def file(tenant: TenantId, file_id: FileId) -> str:
+    """A file of the OpenAI-compatible API."""
+    return f"{FILES}/{tenant}/{file_id}"
+
+
 def upload(tenant: TenantId, upload_id: str) -> str:
     return f"{UPLOADS}/{tenant}/{upload_id}.jsonl"
 
@@ -48,6 +54,11 @@ def referred_input(tenant: TenantId, name: str) -> str:
 
 def job_folder(tenant: TenantId, job: JobId) -> str:
     return f"{JOBS}/{tenant}/{job}/"
+
+
+def own_batch(key: ChunkKey) -> str:
+    """The folder of a batch that we run ourselves. No tenant can be called so: names begin otherwise."""
+    return f"{JOBS}/_batches/{key}/"
 
 
 class JobPaths:

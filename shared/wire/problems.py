@@ -21,22 +21,27 @@ from shared.domain.errors import (
 MEDIA_TYPE: Final = "application/problem+json"
 MAX_ERRORS: Final = 100
 MAX_NAME: Final = 64
+INVALID_REQUEST: Final = "invalid_request"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineError:
-    """`line` counts from 1; None means the body as a whole. `field` is a dotted path, None the whole line."""
+    """`line` counts from 1; None means the body as a whole. `field` is a dotted path, None the whole line.
+
+    `code` is what OpenAI calls it.
+    """
 
     line: int | None
     field: str | None
     message: str
+    code: str = INVALID_REQUEST
 
 
 class Refused(GiveUp):
     """The caller must change what it asked for. `code` is public and never renamed."""
 
     status: int = 400
-    code: str = "invalid_request"
+    code: str = INVALID_REQUEST
     title: str = "The request cannot be accepted"
 
 
@@ -88,9 +93,9 @@ def invalid(field: str | None, message: str, *, line: int | None = None) -> Inpu
     return InputErrors([LineError(line=line, field=field, message=message)])
 
 
-def printable(name: str) -> str:
-    """A name a client chose, fit to be repeated: no control characters, at most `MAX_NAME` characters."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name[:MAX_NAME])
+def printable(name: str, *, most: int = MAX_NAME) -> str:
+    """A name a client chose, fit to be repeated: no control characters, at most `most` characters."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name[:most])
 
 
 def short(name: str) -> str:
@@ -132,6 +137,11 @@ def headers(error: Exception) -> Mapping[str, str]:
 def error_json(error: LineError) -> dict[str, object]:
     """One entry of `errors`, the same in a problem and in a job."""
     return {"line": error.line, "field": error.field, "message": error.message}
+
+
+def stored_error(error: LineError) -> dict[str, object]:
+    """The same as it is kept with a job; `LineError(**...)` reads it."""
+    return {**error_json(error), "code": error.code}
 
 
 def _described(error: Exception) -> tuple[int, str, str, str]:

@@ -25,7 +25,10 @@ class DocumentsSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """`params` as they were given for the whole job; `output_schema` is a JSON Schema."""
+    """`params` as they were given for the whole job; `output_schema` is a JSON Schema.
+
+    `openai`: lines must be complete, as OpenAI's batch format wants them.
+    """
 
     schema: str = "spec/1"
     template: TemplateText | None = None
@@ -33,6 +36,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     output_schema: Any = None
     endpoint: str | None = None
     documents: DocumentsSpec | None = None
+    openai: bool = False
 
 
 def write_spec(spec: JobSpec) -> bytes:

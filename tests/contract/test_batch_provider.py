@@ -11,7 +11,17 @@ from shared.domain.errors import NotFound
 from shared.domain.ids import BatchId, ChunkKey, FileId
 from shared.domain.rows import Finish, RowKind
 from shared.ports.providers import RemoteState
-from tests.contract.batching.chunks import KEY, create, download, finished, input_of, keys, lines_of, stage
+from tests.contract.batching.chunks import (
+    KEY,
+    create,
+    download,
+    finished,
+    hand_over,
+    input_of,
+    keys,
+    lines_of,
+    stage,
+)
 from tests.contract.batching.service import Service
 from tests.support.chunks import chunk_input
 
@@ -43,7 +53,7 @@ async def test_what_was_staged_is_there_unchanged(service: Service) -> None:
 async def test_an_input_file_that_is_left_over_expires_by_itself(service: Service) -> None:
     if not service.ways.keeps_input:
         pytest.skip("the input goes with the create")
-    file = await stage(service.provider)
+    file = await stage(service)
 
     expires_at = (await service.provider.staged(file)).expires_at
     assert expires_at is not None
@@ -52,7 +62,7 @@ async def test_an_input_file_that_is_left_over_expires_by_itself(service: Servic
 
 
 async def test_a_batch_that_was_never_created_is_not_found(service: Service) -> None:
-    await create(service.provider)
+    await create(service)
 
     # Another number of requests, too: where batches carry no key it is all there is to go by.
     other = input_of(service.provider, "one", "two", key=ChunkKey("job_1-0-1-2"), run="other")
@@ -61,7 +71,7 @@ async def test_a_batch_that_was_never_created_is_not_found(service: Service) -> 
 
 async def test_a_created_batch_is_found_by_its_key(service: Service) -> None:
     chunk = input_of(service.provider)
-    file = (await service.provider.stage(chunk)).id
+    file = await hand_over(service, chunk)
 
     created = await service.provider.create(chunk, file)
     found = await service.provider.find(chunk, since=service.start)
@@ -74,14 +84,14 @@ async def test_a_created_batch_is_found_by_its_key(service: Service) -> None:
 
 
 async def test_a_batch_is_found_although_the_clocks_differ_by_minutes(service: Service) -> None:
-    await create(service.provider)
+    await create(service)
 
     later = service.start + timedelta(minutes=5)
     assert await service.provider.find(input_of(service.provider), since=later) is not None
 
 
 async def test_a_running_batch_has_no_end(service: Service) -> None:
-    batch = await create(service.provider)
+    batch = await create(service)
 
     running = await service.provider.retrieve(batch.id)
 
@@ -101,7 +111,7 @@ async def test_a_completed_batch_answers_every_request_under_its_key(service: Se
 
 
 async def test_results_stay_for_days(service: Service) -> None:
-    batch = await create(service.provider)
+    batch = await create(service)
     await service.finish(batch.id)
     ended = await service.provider.retrieve(batch.id)
 
@@ -111,7 +121,7 @@ async def test_results_stay_for_days(service: Service) -> None:
 
 
 async def test_cancelling_is_asked_for_and_may_be_repeated(service: Service) -> None:
-    batch = await create(service.provider)
+    batch = await create(service)
 
     await service.provider.cancel(batch.id)
     await service.provider.cancel(batch.id)
@@ -120,7 +130,7 @@ async def test_cancelling_is_asked_for_and_may_be_repeated(service: Service) -> 
 
 
 async def test_cancelling_a_batch_that_has_ended_is_no_error(service: Service) -> None:
-    batch = await create(service.provider)
+    batch = await create(service)
     await service.finish(batch.id)
 
     await service.provider.cancel(batch.id)
@@ -131,7 +141,7 @@ async def test_cancelling_a_batch_that_has_ended_is_no_error(service: Service) -
 async def test_a_deleted_file_is_gone_and_may_be_deleted_again(service: Service) -> None:
     if not service.ways.keeps_input:
         pytest.skip("the input goes with the create")
-    file = await stage(service.provider)
+    file = await stage(service)
 
     await service.provider.delete_file(file)
     await service.provider.delete_file(file)
@@ -155,7 +165,7 @@ async def test_what_never_existed_is_not_found(service: Service) -> None:
 
 async def test_all_batches_of_the_account_are_listed_and_a_side_door_has_no_key(service: Service) -> None:
     chunk = input_of(service.provider)
-    file = (await service.provider.stage(chunk)).id
+    file = await hand_over(service, chunk)
     first = await service.provider.create(chunk, file)
     if not service.ways.has_side_door:
         pytest.skip("nobody else can create batches there")
@@ -167,7 +177,7 @@ async def test_all_batches_of_the_account_are_listed_and_a_side_door_has_no_key(
 
 
 async def test_batches_before_the_given_time_are_not_listed(service: Service) -> None:
-    await create(service.provider)
+    await create(service)
 
     later = service.start + timedelta(hours=1)
     assert [batch async for batch in service.provider.batches(since=later)] == []

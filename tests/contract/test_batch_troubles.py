@@ -11,7 +11,7 @@ from shared.domain.errors import Ambiguous, NotAdmitted, NotFound, TryAgainLater
 from shared.domain.outcomes import Outcome
 from shared.domain.rows import Again, RowKind, judge
 from shared.ports.providers import RemoteState
-from tests.contract.batching.chunks import create, finished, harvest, input_of, keys
+from tests.contract.batching.chunks import create, finished, hand_over, harvest, input_of, keys
 from tests.contract.batching.service import Service
 
 MANY = [f"question number {n}" for n in range(12)]
@@ -124,7 +124,7 @@ async def test_a_batch_that_expires_keeps_what_was_answered(service: Service) ->
 
 async def test_a_batch_that_is_cancelled_half_way_keeps_what_was_answered(service: Service) -> None:
     service.course(Course(end=BatchEnd.CANCELLED, done=5))
-    batch = await create(service.provider, *MANY)
+    batch = await create(service, *MANY)
     await service.under_way(batch.id, 5)
 
     await service.provider.cancel(batch.id)
@@ -144,14 +144,18 @@ async def test_a_batch_that_is_refused_as_a_whole_says_why(service: Service) -> 
 
     ended, rows = await finished(service, *MANY)
 
-    assert (ended.end, ended.code, ended.out_of_capacity) == (BatchEnd.FAILED, "model_not_found", False)
+    assert (ended.end, ended.out_of_capacity) == (BatchEnd.FAILED, False)
+    assert ended.code == ("model_not_found" if service.ways.codes_failures else None)
+    assert ended.code or ended.message
     assert rows == []
 
 
 async def test_a_create_whose_answer_is_lost_is_found_and_was_one(service: Service) -> None:
+    if not service.ways.is_elsewhere:
+        pytest.skip("the batch is our own record there")
     service.lose_create()
     chunk = input_of(service.provider, *MANY)
-    file = (await service.provider.stage(chunk)).id
+    file = await hand_over(service, chunk)
 
     with pytest.raises(TryAgainLater):
         await service.provider.create(chunk, file)
@@ -165,9 +169,11 @@ async def test_a_create_whose_answer_is_lost_is_found_and_was_one(service: Servi
 async def test_a_batch_that_no_list_has_yet_is_found_within_the_lag_that_is_promised(
     service: Service,
 ) -> None:
+    if not service.ways.is_elsewhere:
+        pytest.skip("the batch is our own record there")
     lag = service.provider.traits.listing_lag
     service.hide(lag)
-    batch = await create(service.provider)
+    batch = await create(service)
 
     service.pass_time(lag + timedelta(seconds=1))
 
@@ -177,8 +183,10 @@ async def test_a_batch_that_no_list_has_yet_is_found_within_the_lag_that_is_prom
 
 
 async def test_a_batch_that_cannot_be_looked_at_just_after_its_create_turns_up(service: Service) -> None:
+    if not service.ways.is_elsewhere:
+        pytest.skip("the batch is our own record there")
     service.absent(timedelta(seconds=30))
-    batch = await create(service.provider)
+    batch = await create(service)
 
     with pytest.raises((NotFound, TryAgainLater)):
         await service.provider.retrieve(batch.id)
@@ -188,7 +196,9 @@ async def test_a_batch_that_cannot_be_looked_at_just_after_its_create_turns_up(s
 
 
 async def test_a_state_that_nobody_knows_goes_on(service: Service) -> None:
-    batch = await create(service.provider)
+    if not service.ways.is_elsewhere:
+        pytest.skip("the batch is our own record there")
+    batch = await create(service)
 
     await service.strange(batch.id)
 
@@ -198,7 +208,7 @@ async def test_a_state_that_nobody_knows_goes_on(service: Service) -> None:
 
 
 async def test_credentials_that_are_refused_are_nobodys_fault_and_may_be_mended(service: Service) -> None:
-    batch = await create(service.provider)
+    batch = await create(service)
     service.lock_out()
 
     with pytest.raises(NotAdmitted):
@@ -211,7 +221,7 @@ async def test_of_two_batches_that_could_be_it_none_is_taken(service: Service) -
     if not service.ways.repeats_creates:
         pytest.skip("a second create makes no second batch there")
     for _ in range(2):
-        await create(service.provider, *MANY)
+        await create(service, *MANY)
     service.pass_time(service.provider.traits.listing_lag)
 
     with pytest.raises(Ambiguous):

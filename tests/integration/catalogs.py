@@ -22,6 +22,11 @@ HOURS_ALIASES: dict[str, dict[str, Any]] = {
     "narrow": {"deployment": "narrow-batch", "tokens": 3_000},
     "queued": {"deployment": "queued-batch", "tokens": 3_000},
 }
+# One deployment of each further provider, for both lanes; the alias is called as the provider.
+PROVIDERS: dict[str, dict[str, Any]] = {
+    "openai": {"base_url": "${SIMULATOR_URL}/openai/v1", "model": "gpt-4.1-mini"},
+    "openai_compatible": {"base_url": "${SIMULATOR_URL}/compatible/v1", "model": "llama-3.3-70b"},
+}
 
 
 def write_catalog(folder: Path, **tenants: dict[str, Any]) -> Path:
@@ -48,10 +53,19 @@ def _tenants() -> dict[str, dict[str, Any]]:
 def _catalog() -> dict[str, Any]:
     deployments = {f"{alias}-hours": _batch(**place) for alias, place in HOURS_ALIASES.items()}
     aliases = {alias: {"hours": [f"{alias}-hours"], "max_output_tokens": 100} for alias in HOURS_ALIASES}
-    return {
-        "deployments": {**deployments, "vectors": _deployment("text-embedding-3-small")},
-        "aliases": {**aliases, "embed": {"minutes": ["vectors"]}},
+    elsewhere = {
+        f"{name}-both": {"provider": name, "key_setting": "SIMULATOR_KEY", **place}
+        for name, place in PROVIDERS.items()
     }
+    others = {name: _both(f"{name}-both") for name in PROVIDERS}
+    return {
+        "deployments": {**deployments, **elsewhere, "vectors": _deployment("text-embedding-3-small")},
+        "aliases": {**aliases, **others, "embed": {"minutes": ["vectors"]}},
+    }
+
+
+def _both(deployment: str) -> dict[str, Any]:
+    return {"minutes": [deployment], "hours": [deployment], "max_output_tokens": 100}
 
 
 def _batch(*, deployment: str, tokens: int, api_version: str | None = None) -> dict[str, Any]:

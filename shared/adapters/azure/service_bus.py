@@ -24,6 +24,9 @@ from shared.ports.queue import DeadLetter, Message
 
 # Opening a link costs half a second of the SDK's own sleeps, so the senders stay open.
 SENDERS: Final = 4
+# Messages of 4 KB at most with what the service adds to them: below the 256 KB that the standard tier takes at
+# once (Microsoft's "Service Bus quotas", read 2026-11-30).
+TOGETHER: Final = 40
 _SEND_SECONDS: Final = 30
 # Of a message whose time the service does not tell.
 NEVER: Final = datetime.fromtimestamp(0, UTC)
@@ -41,7 +44,7 @@ class BusNamespace:
 class AzureServiceBusQueue:
     """Costs nothing until the first message. A call that fails for a passing reason is repeated `retries` times.
 
-    The SDK's senders must not be shared by tasks: there are a few, and each sends one message at a time.
+    The SDK's senders must not be shared by tasks: there are a few, and each sends at most `TOGETHER` at a time.
     """
 
     def __init__(
@@ -102,22 +105,47 @@ class AzureServiceBusQueue:
 
 
 class _Senders:
+    """What comes while every sender is busy goes out together: a flood's messages hold up nobody for long."""
+
     def __init__(self, client: ServiceBusClient, queue: str) -> None:
         self._client = client
         self._queue = queue
         self._idle: list[ServiceBusSender] = []
-        self._room = asyncio.Semaphore(SENDERS)
+        self._waiting: list[_Waiting] = []
+        self._sending: set[asyncio.Task[None]] = set()
 
     async def send(self, message: ServiceBusMessage) -> None:
-        async with self._room:
-            sender = self._idle.pop() if self._idle else self._client.get_queue_sender(self._queue)
-            try:
-                await sender.send_messages(message, timeout=_SEND_SECONDS)
-            except BaseException:
-                # Its link may be broken, or in the middle of something.
-                await sender.close()
+        waiting = _Waiting(message=message, sent=asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        self._begin()
+        await waiting.sent
+
+    def _begin(self) -> None:
+        while self._waiting and len(self._sending) < SENDERS:
+            some, self._waiting = self._waiting[:TOGETHER], self._waiting[TOGETHER:]
+            task = asyncio.create_task(self._send(some))
+            self._sending.add(task)
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._sending.discard(task)
+        self._begin()
+
+    async def _send(self, some: "Sequence[_Waiting]") -> None:
+        sender = self._idle.pop() if self._idle else self._client.get_queue_sender(self._queue)
+        try:
+            await sender.send_messages([each.message for each in some], timeout=_SEND_SECONDS)
+        except BaseException as exc:
+            for each in some:
+                each.fail(exc)
+            # Its link may be broken, or in the middle of something.
+            await sender.close()
+            if not isinstance(exc, Exception):
                 raise
-            self._idle.append(sender)
+            return
+        self._idle.append(sender)
+        for each in some:
+            each.succeed()
 
     async def peek_dead(self, start: int, limit: int) -> list[ServiceBusReceivedMessage]:
         """Asked for a few times an hour, so its link does not stay open."""
@@ -128,10 +156,27 @@ class _Senders:
             )
 
     async def close(self) -> None:
+        await asyncio.gather(*self._sending, return_exceptions=True)
         for sender in self._idle:
             await sender.close()
         self._idle.clear()
         await self._client.close()
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class _Waiting:
+    """A message, and whoever waits for it to be taken; they may have given up by then."""
+
+    message: ServiceBusMessage
+    sent: asyncio.Future[None]
+
+    def succeed(self) -> None:
+        if not self.sent.done():
+            self.sent.set_result(None)
+
+    def fail(self, why: BaseException) -> None:
+        if not self.sent.done():
+            self.sent.set_exception(why)
 
 
 def _letter(message: ServiceBusReceivedMessage) -> DeadLetter:

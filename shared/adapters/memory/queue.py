@@ -83,21 +83,30 @@ class MemoryQueue:
         return found[:limit]
 
     def receive(self) -> Delivery | None:
-        """The oldest message that is due and not locked, locked from now on."""
+        """The message that is due, not locked, and has been there longest, locked from now on.
+
+        One that was scheduled is there since its time came.
+        """
         now = self._clock.now()
-        for sequence, found in sorted(self._held.items()):
-            expired = found.lock is not None and found.lock <= now
-            held = self._fail(sequence, found) if expired else found
-            if held is None or held.lock is not None or held.due_at > now:
-                continue
-            self._held[sequence] = replace(held, lock=now + self._lock)
-            return Delivery(
-                message=held.message,
-                number=held.failures + 1,
-                locked_until=now + self._lock,
-                sequence=sequence,
-            )
-        return None
+        for sequence, found in [item for item in self._held.items() if _has_run_out(item[1].lock, now)]:
+            self._fail(sequence, found)
+        free = (
+            (held.due_at, sequence)
+            for sequence, held in self._held.items()
+            if held.lock is None and held.due_at <= now
+        )
+        first = min(free, default=None)
+        if first is None:
+            return None
+        _, sequence = first
+        held = self._held[sequence]
+        self._held[sequence] = replace(held, lock=now + self._lock)
+        return Delivery(
+            message=held.message,
+            number=held.failures + 1,
+            locked_until=now + self._lock,
+            sequence=sequence,
+        )
 
     def complete(self, delivery: Delivery) -> None:
         """Raise `LockLost`."""
@@ -149,3 +158,7 @@ class MemoryQueue:
                 description=description,
             )
         )
+
+
+def _has_run_out(lock: datetime | None, now: datetime) -> bool:
+    return lock is not None and lock <= now

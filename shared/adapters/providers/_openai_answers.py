@@ -130,7 +130,7 @@ def _read_chat_row(key: RequestKey, status: int, body: bytes) -> Row:
         output=None if text is None else _encode(text),
         refusal=message.refusal or None,
         finish=_FINISHES.get(choice.finish_reason or "", Finish.STOP),
-        usage=_chat_usage(chat.usage),
+        usage=chat_usage(chat.usage),
         body=body,
     )
 
@@ -166,7 +166,7 @@ def _read_embeddings_row(key: RequestKey, status: int, body: bytes) -> Row:
         kind=RowKind.ANSWER,
         status=status,
         output=vectors[0] if len(vectors) == 1 else b"[" + b",".join(vectors) + b"]",
-        usage=_chat_usage(answer.usage),
+        usage=chat_usage(answer.usage),
         body=body,
     )
 
@@ -210,7 +210,7 @@ def _joined(parts: list[_Part]) -> str | None:
     return "".join(texts) if texts else None
 
 
-def _chat_usage(report: Raw) -> Usage | None:
+def chat_usage(report: Raw) -> Usage | None:
     """None for a report that cannot be read: the answer itself was paid for and is not lost over it."""
     try:
         tokens = _read_chat_tokens(report)

@@ -92,6 +92,16 @@ def guarded(line: bytes, read: Callable[[bytes], Row]) -> Row:
         return Row(key=_key_of(line), kind=RowKind.UNREADABLE, message=_reason(fault))
 
 
+def one_line(content: bytes) -> bytes:
+    """JSON as it came, or null for anything else: a gateway's page, half an answer."""
+    try:
+        msgspec.json.decode(content, type=Raw)
+    except msgspec.MsgspecError:
+        return b"null"
+    # Between the parts of JSON only; inside a string they are escaped.
+    return content.replace(b"\n", b" ").replace(b"\r", b" ")
+
+
 def _classify(endpoint: Endpoint, line: _Line) -> Row:
     key = RequestKey(line.custom_id)
     status = line.response.status_code if line.response else None

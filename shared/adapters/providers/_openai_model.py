@@ -4,15 +4,15 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Final
 
 import httpx2
 import msgspec
 import openai
-from msgspec import Raw
 
 from shared.adapters.providers._errors import Call, translated
-from shared.adapters.providers._openai_lines import read_row
+from shared.adapters.providers._openai_lines import one_line, read_row
 from shared.domain.catalog import Endpoint
 from shared.domain.errors import NotAdmitted, NotFound, Rejected
 from shared.domain.rows import Row
@@ -27,6 +27,7 @@ _PATHS: Final = {
     Endpoint.RESPONSES: "/responses",
     Endpoint.EMBEDDINGS: "/embeddings",
 }
+_NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 _CALL: Final = Call(name="a question to the model")
 
 
@@ -45,11 +46,19 @@ class OpenAIModel:
         await self._client.close()
 
     async def ask(self, question: Question) -> Row:
+        body = {**question.body, "model": self._model}
+        answer = await self.answer(question.endpoint, body, _headers(question))
+        return replace(read_row(question.endpoint, line_of("-", answer)), key=None)
+
+    async def answer(
+        self, endpoint: Endpoint, body: Mapping[str, object], headers: Mapping[str, str] = _NO_HEADERS
+    ) -> httpx2.Response:
+        """The answer as it came, or the complaint about the request (4xx). Raises what `ask` raises."""
         refusal: httpx2.Response | None = None
         try:
             with translated(_CALL, self._clock):
                 try:
-                    return _row(question.endpoint, await self._post(question))
+                    return await self._post(endpoint, body, headers)
                 except openai.APIStatusError as fault:
                     refusal = fault.response
                     raise
@@ -59,16 +68,15 @@ class OpenAIModel:
         if refusal.status_code == 404:
             # Not the question was wrong, but where it was sent.
             raise NotAdmitted(f"{_CALL.name} was answered with 404: check the deployment's name and endpoint")
-        return _row(question.endpoint, refusal)
+        return refusal
 
-    async def _post(self, question: Question) -> httpx2.Response:
+    async def _post(
+        self, endpoint: Endpoint, body: Mapping[str, object], headers: Mapping[str, str]
+    ) -> httpx2.Response:
         # The SDK's timeout starts anew with every byte; whoever waits for the answer holds a lease.
         async with asyncio.timeout(self._timeout):
             return await self._client.post(
-                _PATHS[question.endpoint],
-                cast_to=httpx2.Response,
-                body={**question.body, "model": self._model},
-                options={"headers": _headers(question)},
+                _PATHS[endpoint], cast_to=httpx2.Response, body=body, options={"headers": headers}
             )
 
 
@@ -76,18 +84,7 @@ def _headers(question: Question) -> Mapping[str, str]:
     return {"x-tenant-id": question.tenant, "x-correlation-id": question.correlation_id}
 
 
-def _row(endpoint: Endpoint, answer: httpx2.Response) -> Row:
-    """As the batch's line would be read that holds this answer: one reading for both lanes."""
-    body = _one_line(answer.content)
-    line = b'{"custom_id":"-","response":{"status_code":%d,"body":%b}}' % (answer.status_code, body)
-    return replace(read_row(endpoint, line), key=None)
-
-
-def _one_line(content: bytes) -> bytes:
-    """JSON as it came, or null for anything else: a gateway's page, half an answer."""
-    try:
-        msgspec.json.decode(content, type=Raw)
-    except msgspec.MsgspecError:
-        return b"null"
-    # Between the parts of JSON only; inside a string they are escaped.
-    return content.replace(b"\n", b" ").replace(b"\r", b" ")
+def line_of(key: str, answer: httpx2.Response) -> bytes:
+    """The batch's line that would hold this answer, without its end: one reading for both lanes."""
+    name, body = msgspec.json.encode(key), one_line(answer.content)
+    return b'{"custom_id":%b,"response":{"status_code":%d,"body":%b}}' % (name, answer.status_code, body)

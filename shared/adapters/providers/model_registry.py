@@ -17,6 +17,8 @@ _MAKERS: Final = {
     "azure_openai": (_OPENAI, "azure"),
     "openai": (_OPENAI, "plain"),
     "openai_compatible": (_OPENAI, "compatible"),
+    "mistral": ("shared.adapters.providers.mistral_models", "connect"),
+    "vertex": ("shared.adapters.providers.vertex", "model"),
 }
 
 

@@ -13,7 +13,10 @@ from shared.ports.providers import BatchProvider
 _MODULES: Final = {
     "anthropic": "shared.adapters.providers.anthropic_api",
     "azure_openai": "shared.adapters.providers.azure_openai",
+    "mistral": "shared.adapters.providers.mistral",
     "openai": "shared.adapters.providers.openai_api",
+    "openai_compatible": "shared.adapters.providers.openai_compatible",
+    "vertex": "shared.adapters.providers.vertex",
 }
 
 

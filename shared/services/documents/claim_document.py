@@ -90,10 +90,10 @@ class ClaimDocument:
         """What lies there now, with its place in the order of the path's versions.
 
         The row is read before the look and replaced under its version: of two looks, the one that is noted
-        last was made last.
+        last was made last. Most paths are new: for the first look there is taken to be no row.
         """
+        row = None
         while True:
-            row = await self.paths.find(drop.path)
             info = await self.blobs.head(blob_path)
             if info is None:
                 return Claimed.GONE
@@ -105,7 +105,7 @@ class ClaimDocument:
                 versions = await self._note_version(row, drop, info)
                 return _Seen(versions=versions, info=info, first=True)
             except Conflict:
-                continue
+                row = await self.paths.find(drop.path)
 
     async def _note_version(
         self, row: Stored[PathVersions] | None, drop: Drop, info: BlobInfo

@@ -1,11 +1,12 @@
 """Give a document its end: ledger, result, event, record. Every effect may be repeated.
 
-The record is the commit: what comes before it is repeated until it is written, what comes after it is not
-needed, or kept in the outbox.
+The record is the commit: what comes before it is repeated until it is written, what comes after it for as long
+as the document is entered as open.
 """
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from shared.domain.answers import Answer, close
@@ -49,8 +50,6 @@ class FinishDocument:
         await self.publish(document, answer)
         if not document.known:
             await self.notice(unknown_finding(finished))
-        event = finished_event(finished)
-        await self.announce.outbox.add(event)
         await self.documents.replace(stored, finished)
         log.info(
             "document.finished",
@@ -62,21 +61,22 @@ class FinishDocument:
                 "reason": answer.reason,
             },
         )
-        await self.announce.publish(event)
         try:
-            await self.tidy(finished)
+            await self.see_through(finished)
         except TryAgainLater as later:
-            # It has its end: the sweep tidies up.
+            # It has its end: the sweep does the rest.
             log.warning("document.untidy", extra={"document": finished.id, "why": str(later)})
         return finished
 
-    async def tidy(self, finished: Document) -> None:
-        """What only an unfinished document needs."""
-        deletions = [self.open.remove(finished.id)]
+    async def see_through(self, finished: Document) -> None:
+        """Tell of its end, and take away what only an unfinished document needs: its entry, which says that
+        this is still to be done, goes last."""
+        steps: list[Awaitable[None]] = [self.announce.tell(finished_event(finished))]
         if finished.attempts and finished.job_id is None:
             kept = places.answer(finished.tenant, finished.id, finished.retries)
-            deletions.append(self.blobs.delete(kept))
-        await asyncio.gather(*deletions)
+            steps.append(self.blobs.delete(kept))
+        await asyncio.gather(*steps)
+        await self.open.remove(finished.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -173,6 +173,7 @@ class DocumentLane:
             catalog=ports.catalog,
             clock=ports.clock,
             send=self.send,
+            finish=self.finish,
         )
         self.erase = EraseDocument(
             documents=self._documents, paths=self._paths, blobs=ports.blobs, clock=ports.clock

@@ -14,10 +14,11 @@ from shared.domain.documents import Document, DocumentStatus, Turn, turn_of
 from shared.domain.errors import Conflict, Deferred, GiveUp, NotFound, Rejected, TryAgainLater
 from shared.domain.extraction import Extraction
 from shared.domain.findings import Finding, FindingKind
+from shared.domain.ids import AliasName
 from shared.domain.outcomes import Outcome
 from shared.domain.rows import MAX_MESSAGE, Judgement
 from shared.domain.tasks import TaskOrder
-from shared.ports.blobs import Blobs
+from shared.ports.blobs import BlobInfo, Blobs
 from shared.ports.catalog import CatalogSource
 from shared.ports.clock import Clock
 from shared.ports.extractor import Extractor
@@ -72,6 +73,11 @@ class ProcessDocument:
             await self.postpone.blindly(claim, later)
 
     async def _deliver(self, claim: Claim) -> None:
+        try:
+            await self._refuse_if_crowded(claim)
+        except Deferred as later:
+            await self.postpone.unrecorded(claim, later)
+            return
         while True:
             stored = await self.documents.find(claim.owner, claim.document)
             if stored is None:
@@ -92,6 +98,14 @@ class ProcessDocument:
                 log.info("document.contended", extra={"document": claim.document})
                 continue
             return
+
+    async def _refuse_if_crowded(self, claim: Claim) -> None:
+        """Before anything is read: what a flood's thousand messages cost is what others behind them wait for."""
+        catalog = await self.catalog.current()
+        pipeline = catalog.pipelines.get(claim.pipeline)
+        if pipeline is not None:
+            alias = AliasName(claim.alias) if claim.alias else pipeline.alias
+            await self.run_task.refuse_if_crowded(alias, claim.owner)
 
     async def _work_in_turn(self, stored: Stored[Document], claim: Claim) -> None:
         """Nothing is read or written before it is the tenant's turn: a thousand that must wait cost little."""
@@ -150,25 +164,29 @@ class ProcessDocument:
             return None
 
     async def _answer(self, grip: Grip) -> Answer:
-        document, now = grip.document, self.clock.now()
-        place = places.dropped(document.path)
-        info = await self.blobs.head(place)
-        if info is None:
-            return decided(
-                gone("the document was deleted before it was processed"), now, tries=document.attempts
-            )
-        if info.etag != document.etag:
-            judgement = gone("a newer version was dropped before this one was processed")
-            return decided(judgement, now, tries=document.attempts, superseded=True)
+        document = grip.document
         order = self._order(document, await self.catalog.current())
         if isinstance(order, Judgement):
-            return decided(order, now, tries=document.attempts)
-        text = await extract_blob(self.blobs, self.extractor, info)
-        if isinstance(text, Judgement):
-            if text.reason == GONE:
-                return await self._answer(grip)  # the next look tells what has become of it
-            return decided(text, self.clock.now(), tries=document.attempts)
-        return await self._ask(grip, order, text)
+            return decided(order, self.clock.now(), tries=document.attempts)
+        while True:
+            text = await extract_blob(self.blobs, self.extractor, _claimed_version(document))
+            if isinstance(text, Extraction):
+                return await self._ask(grip, order, text)
+            if text.reason != GONE:
+                return decided(text, self.clock.now(), tries=document.attempts)
+            if (answer := await self._gone(document)) is not None:
+                return answer
+
+    async def _gone(self, document: Document) -> Answer | None:
+        """What has become of a version that could not be read; None: it is there after all."""
+        info = await self.blobs.head(places.dropped(document.path))
+        if info is None:
+            judgement = gone("the document was deleted before it was processed")
+            return decided(judgement, self.clock.now(), tries=document.attempts)
+        if info.etag != document.etag:
+            judgement = gone("a newer version was dropped before this one was processed")
+            return decided(judgement, self.clock.now(), tries=document.attempts, superseded=True)
+        return None
 
     def _order(self, document: Document, catalog: Catalog) -> TaskOrder | Judgement:
         """What is asked, by the catalogue of now: it may have changed since the document was claimed."""
@@ -230,6 +248,17 @@ class ProcessDocument:
                 found_at=now,
             )
         )
+
+
+def _claimed_version(document: Document) -> BlobInfo:
+    """As the claim saw it; whoever reads it asks for this very version."""
+    return BlobInfo(
+        path=places.dropped(document.path),
+        etag=document.etag,
+        size=document.bytes,
+        content_type=document.content_type,
+        modified_at=document.modified_at,
+    )
 
 
 def order_of(document: Document, pipeline: Pipeline, alias: Alias) -> TaskOrder:

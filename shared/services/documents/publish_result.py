@@ -36,17 +36,20 @@ class PublishResult:
         target = places.result(document.path)
         if answer.superseded or target is None:
             return False
+        # Where nothing has lain before, nothing is looked for: the write notices what is there after all.
+        is_first = document.version == 1 and document.retries == 0
         while True:
             try:
-                return await self._publish(target, document, answer)
+                return await self._publish(target, document, answer, look=not is_first)
             except Conflict as moved:
+                is_first = False
                 log.info("result.contended", extra={"document": document.id, "why": str(moved)})
 
-    async def _publish(self, target: str, document: Document, answer: Answer) -> bool:
+    async def _publish(self, target: str, document: Document, answer: Answer, *, look: bool) -> bool:
         # The look comes before the claim to stand there: whoever writes after it is noticed by the write,
         # whoever wrote before it has said so in the row.
-        there = await self.blobs.head(target)
-        pieces = await self._look_for_pieces(document, answer, is_first=there is None)
+        there = await self.blobs.head(target) if look else None
+        pieces = await self._place_for_pieces(document, answer, look=look, is_first=there is None)
         row = await self.paths.find(document.path)
         if row is not None:
             if answer.reason == GONE and row.value.newest > document.version:
@@ -58,14 +61,14 @@ class PublishResult:
         await self._write(target, there, one_piece(result_bytes(document, answer)), MEDIA_TYPE)
         return True
 
-    async def _look_for_pieces(
-        self, document: Document, answer: Answer, *, is_first: bool
+    async def _place_for_pieces(
+        self, document: Document, answer: Answer, *, look: bool, is_first: bool
     ) -> "_Pieces | None":
         """Where the pieces go; None: there are none, and none of another version lie there either."""
         target = places.pieces(document.path)
         if target is None or (is_first and not answer.in_pieces):
             return None
-        return _Pieces(target=target, there=await self.blobs.head(target))
+        return _Pieces(target=target, there=await self.blobs.head(target) if look else None)
 
     async def _publish_pieces(self, pieces: "_Pieces", document: Document, answer: Answer) -> Answer:
         """The answer as it is to be told. It is written after them: what it names is there."""

@@ -10,6 +10,7 @@ from shared.domain.outcomes import Outcome, is_final
 from shared.ports.catalog import CatalogSource
 from shared.ports.clock import Clock
 from shared.services.documents.describe import decide
+from shared.services.documents.finish_document import FinishDocument
 from shared.services.documents.send_claim import SendClaim
 from shared.stores.documents import Documents, Gathering, OpenDocument, OpenDocuments, owner_of
 from shared.stores.stored import Stored
@@ -24,6 +25,7 @@ class RetryDocument:
     catalog: CatalogSource
     clock: Clock
     send: SendClaim
+    finish: FinishDocument
 
     async def __call__(self, stored: Stored[Document], include: frozenset[Outcome]) -> Document:
         """The document, on its way again. Raise `NotFound`, `Clash` while it is, `Unusable` if it never can."""
@@ -34,6 +36,9 @@ class RetryDocument:
         if not stored.value.known:
             stored = await self._hand_over(stored)
             _check_may_retry(stored.value, include)
+        if await self.open.has(stored.value.id):
+            # Nobody has been told of the end that it has now, and soon nobody could.
+            await self.finish.see_through(stored.value)
         again = _again(stored.value, self.clock.now())
         await self.open.put(OpenDocument(id=again.id, owner=owner_of(again), look_at=self.clock.now()))
         if catalog.pipelines[again.pipeline].lane is Lane.HOURS:

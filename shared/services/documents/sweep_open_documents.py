@@ -1,4 +1,4 @@
-"""The sweep's look at unfinished documents: never sent, held by the dead, late, or only not tidied up."""
+"""The sweep's look at unfinished documents: never sent, held by the dead, late, or not told of yet."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -66,7 +66,7 @@ class SweepOpenDocuments:
                 await self.open.remove(entry.id)
             return
         if stored.value.is_finished:
-            await self.finish.tidy(stored.value)
+            await self.finish.see_through(stored.value)
             return
         # The next look is written first: one that fails must not be all that the sweep ever looks at.
         await self.open.put(replace(entry, look_at=now))

@@ -13,13 +13,14 @@ import msgspec
 from shared.domain.catalog import Catalog, Tenant
 from shared.domain.errors import Conflict, TryAgainLater
 from shared.domain.ids import JobId
-from shared.domain.jobs import Job, JobStatus, Source, SourceKind
+from shared.domain.jobs import BatchFiles, Job, JobStatus, Source, SourceKind
 from shared.domain.pulses import Pulse
 from shared.ports.blobs import Blobs
 from shared.ports.catalog import CatalogSource
 from shared.ports.clock import Clock
 from shared.ports.orchestrations import Orchestrations
 from shared.services.door.check_job import Checked, CheckJob
+from shared.services.door.take_file import TakeFile
 from shared.services.door.take_upload import TakeUpload
 from shared.services.job_spec import save_spec
 from shared.services.policy import Policy
@@ -38,6 +39,7 @@ class AcceptJob:
     jobs: Jobs
     pulses: Pulses
     take_upload: TakeUpload
+    take_file: TakeFile
     blobs: Blobs
     catalog: CatalogSource
     check: CheckJob
@@ -118,6 +120,7 @@ class AcceptJob:
             source=_source(tenant, body, checked, job_id),
             tags=body.tags,
             dedupe=body.dedupe,
+            batch=_batch(body),
         )
 
     async def _store_input(self, job: Job, body: JobBody, checked: Checked) -> None:
@@ -126,10 +129,18 @@ class AcceptJob:
             async with Outlet(self.blobs, JobPaths(job.tenant, job.id).references) as outlet:
                 for path, etag in sorted(checked.references.items()):
                     await outlet.write(msgspec.json.encode([path, etag]) + b"\n")
-        if body.kind is SourceKind.UPLOAD:
+        if body.batch is not None:
+            await self.take_file(job, body.batch.file)
+        elif body.kind is SourceKind.UPLOAD:
             await self.take_upload(job, body.upload_id or "")
         else:
             await self.blobs.write(job.source.path, _lines(body.elements), content_type="application/jsonl")
+
+
+def _batch(body: JobBody) -> BatchFiles | None:
+    if body.batch is None:
+        return None
+    return BatchFiles(input=body.batch.file, output_seconds=body.batch.output_seconds)
 
 
 def _source(tenant: Tenant, body: JobBody, checked: Checked, job_id: JobId) -> Source:

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from shared.domain.catalog import Alias, Catalog, Deployment, Endpoint, Tenant
-from shared.domain.ids import TenantId
-from shared.domain.jobs import SourceKind
+from shared.domain.ids import AliasName, TenantId
+from shared.domain.jobs import NO_DEPLOYMENT, SourceKind
 from shared.ports.blobs import Blobs
 from shared.ports.providers import Providers, Traits
 from shared.ports.schemas import Schemas
@@ -62,6 +62,8 @@ class CheckJob:
     async def __call__(self, tenant: Tenant, body: JobBody, size: int, catalog: Catalog) -> Checked:
         """Raise `InputErrors`, `Unusable`, or `NotFound` for an unknown alias. `size`: bytes of the body."""
         _check_tags(tenant, body)
+        if body.batch is not None and not body.alias:
+            return _unaddressed(body)
         alias = catalog.alias(body.alias)
         deployment = _deployment(catalog, alias)
         traits = self.providers.batch(deployment).traits
@@ -157,6 +159,19 @@ class CheckJob:
         return etags, missing
 
 
+def _unaddressed(body: JobBody) -> Checked:
+    """A batch whose file names no usable alias is accepted; planning says what is wrong with the file."""
+    nowhere = Deployment(name=NO_DEPLOYMENT, provider="", model="", deployment="")
+    return Checked(
+        deployment=nowhere,
+        alias=Alias(name=AliasName("")),
+        spec=_spec(body),
+        endpoint=body.endpoint or Endpoint.CHAT,
+        references={},
+        in_full=False,
+    )
+
+
 def _check_tags(tenant: Tenant, body: JobBody) -> None:
     missing = [name for name in tenant.required_tags if not body.tags.get(name)]
     if missing:
@@ -175,6 +190,7 @@ def _spec(body: JobBody) -> JobSpec:
         params=dict(body.params),
         output_schema=body.output_schema,
         endpoint=body.endpoint.value if body.endpoint else None,
+        openai=body.batch is not None,
     )
 
 

@@ -73,9 +73,8 @@ class Slots:
         Beyond the tenant's share as many may wait for a moment, so that no slot stays empty; whatever comes
         on top raises `Deferred` at once, and so does who has waited too long.
         """
+        self.refuse_if_crowded(tenant)
         presence = self._see(tenant)
-        if presence.asks_for >= most_asked_for(self.share(tenant.id)):
-            raise self._put_off(presence)
         await self._enter(presence)
         begun = self._clock.now()
         try:
@@ -84,6 +83,12 @@ class Slots:
             took = self._clock.now() - begun
             self._holding += (took - self._holding) * _WEIGHT_OF_NEWS
             self._leave(presence)
+
+    def refuse_if_crowded(self, tenant: Tenant) -> None:
+        """Raise `Deferred` where `slot` would at once."""
+        presence = self._see(tenant)
+        if presence.asks_for >= most_asked_for(self.share(tenant.id)):
+            raise self._put_off(presence)
 
     def held(self, tenant: TenantId) -> int:
         presence = self._present.get(tenant)

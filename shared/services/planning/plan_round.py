@@ -17,7 +17,7 @@ from shared.domain.catalog import Catalog
 from shared.domain.chunks import Chunk
 from shared.domain.errors import Conflict, PosternError, Superseded, TryAgainLater
 from shared.domain.ids import JobId, TenantId
-from shared.domain.jobs import Job, JobEvent, Plan, event_of_progress
+from shared.domain.jobs import INVALID_INPUT, NO_DEPLOYMENT, Job, JobEvent, Plan, event_of_progress, in_step
 from shared.domain.outcomes import Outcome, Tally
 from shared.ports.blobs import Blobs
 from shared.ports.catalog import CatalogSource
@@ -25,6 +25,7 @@ from shared.ports.clock import Clock
 from shared.ports.providers import BatchProvider, Providers
 from shared.services.amend_job import amend_job
 from shared.services.announce import Notice
+from shared.services.door.file_alias import why_unaddressed
 from shared.services.heart import Heart
 from shared.services.planning.cutter import Cutter
 from shared.services.planning.first_round import Claimed, PlanFirstRound, Unrunnable
@@ -33,12 +34,11 @@ from shared.services.streams import one_piece, own_lines, whole
 from shared.stores.jobs import Chunks, Jobs
 from shared.wire.members import ChunkSeed, Member, read_member, read_seeds, write_seeds
 from shared.wire.paths import JobPaths
-from shared.wire.problems import InputErrors, LineError, Refused, error_json
+from shared.wire.problems import InputErrors, LineError, Refused, stored_error
 
 log = logging.getLogger(__name__)
 
 MAX_SEEDS: Final = 4 * 1024 * 1024
-INVALID_INPUT: Final = "invalid_input"
 SAME_RUN: Final = "same_run"
 
 
@@ -98,25 +98,30 @@ class PlanRound:
         return Round(chunks=[c.n for c in chunks if not c.is_done])
 
     async def _show(self, job: Job, chunks: list[Chunk]) -> None:
-        event = event_of_progress(chunks)
-        await amend_job(self.jobs, job.tenant, job.id, lambda j: j if j.is_finished else j.after(event))
+        event, now = event_of_progress(chunks), self.clock.now()
+        await amend_job(self.jobs, job.tenant, job.id, lambda j: in_step(j, event, now))
 
     # The first round
 
     async def _plan_first(self, job: Job, run: int) -> Job | Round:
         job = await self._amend_unplanned(job, lambda j: j.after(JobEvent.PLAN))
         catalog = await self.catalog.current()
+        if job.deployment == NO_DEPLOYMENT:
+            refusal = await why_unaddressed(self.blobs, job, catalog)
+            return await self._refuse(job, Unrunnable(refusal=refusal, inputs=0))
         planned = await self.first(job, run, catalog.alias(job.alias), self._provider(catalog, job))
         if isinstance(planned, Unrunnable):
             return await self._refuse(job, planned)
         if isinstance(planned, Claimed):
             return await self._hold(job, planned.by)
         await self._write_round(job, 1, run, planned.seeds)
-        endpoint, plan = planned.endpoint, planned.plan
+        endpoint, plan, now = planned.endpoint, planned.plan, self.clock.now()
         await self.heart.check(job.id, run)
-        return await self._amend_unplanned(
-            job, lambda j: replace(j, plan=plan, endpoint=endpoint, reason=None, held_by=None)
-        )
+
+        def plan_it(unplanned: Job) -> Job:
+            return replace(unplanned, plan=plan, planned_at=now, endpoint=endpoint, reason=None, held_by=None)
+
+        return await self._amend_unplanned(job, plan_it)
 
     async def _amend_unplanned(self, job: Job, change: Callable[[Job], Job]) -> Job:
         """The first plan stands: chunks may have been cut by it since we looked."""
@@ -142,7 +147,7 @@ class PlanRound:
     async def _refuse(self, job: Job, found: Unrunnable) -> Round:
         """The input cannot be run: every input of it has failed, and the errors say why."""
         errors = _errors_of(found.refusal)
-        document = msgspec.json.encode([error_json(e) for e in errors])
+        document = msgspec.json.encode([stored_error(e) for e in errors])
         await self.blobs.write(JobPaths(job.tenant, job.id).errors, one_piece(document))
         tally = Tally.of([((Outcome.FAILED, "invalid_request"), found.inputs)])
         plan = Plan(submitted=found.inputs, unique=0, reused=0, chunks=0, rounds=(), tally=tally)

@@ -51,6 +51,7 @@ def expected_of(
         params=spec.params,
         schema=spec.output_schema,
         default_max_output_tokens=default_limit if traits.needs_output_limit else None,
+        openai_format=spec.openai,
         objection=provider.objection,
     )
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from shared.domain.catalog import Alias, Catalog, Deployment, Tenant
 from shared.domain.errors import Deferred, GiveUp, Rejected
-from shared.domain.ids import TenantId
+from shared.domain.ids import AliasName, TenantId
 from shared.domain.outcomes import Outcome
 from shared.domain.rows import Judgement
 from shared.domain.tasks import TaskOrder, TaskResult
@@ -76,6 +76,19 @@ class RunTask:
         if found_shut:
             raise all_shut(found_shut)
         yield
+
+    async def refuse_if_crowded(self, alias: AliasName, tenant: TenantId) -> None:
+        """Raise `Deferred` where `turn` would at once because the tenant has more than its share under way.
+
+        For whoever does not know yet whether there is anything to do: an alias that does not exist is no matter.
+        """
+        catalog = await self.catalog.current()
+        known = catalog.aliases.get(alias)
+        for deployment in _deployments(catalog, known) if known else []:
+            pace = self.ways.pace.of(deployment)
+            if not pace.gate.is_shut:
+                pace.slots.refuse_if_crowded(_tenant(catalog, tenant))
+                return
 
     async def in_turn(self, order: TaskOrder) -> TaskResult:
         """As `__call__`, for whoever holds a turn."""

@@ -7,21 +7,26 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from shared.wire.openapi.operations import OPERATIONS, Operation, Query
-from shared.wire.openapi.shapes import SCHEMAS
+from shared.wire.openapi.openai_shapes import OPENAI_SCHEMAS
+from shared.wire.openapi.operation import Operation, Query
+from shared.wire.openapi.operations import OPERATIONS
+from shared.wire.openapi.shapes import SCHEMAS as NATIVE_SCHEMAS
 
 VERSION: Final = "1"
+SCHEMAS: Final = {**NATIVE_SCHEMAS, **OPENAI_SCHEMAS}
 _PARAMETER: Final = re.compile(r"\{(\w+)\}")
 _ANSWERS: Final = {
     200: "Here it is",
     201: "Made",
     202: "Accepted",
     204: "Done",
+    206: "The part that was asked for",
     400: "Something in it is wrong",
     401: "Credentials are missing or not known",
     404: "No such thing, or not yours",
     409: "Not now, or not under this name",
     413: "Too large this way",
+    416: "Nothing lies in that range",
     422: "Well-formed, and yet nothing can be made of it",
     503: "Not ready",
 }
@@ -63,7 +68,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
     if operation.body is not None:
         document["requestBody"] = {
             "required": True,
-            "content": {"application/json": _schema(operation.body.__name__)},
+            "content": {operation.media: _schema(operation.body.__name__)},
         }
     return document
 

@@ -1,37 +1,13 @@
 """Every HTTP operation: what it takes, what it answers. A test holds this list against the functions."""
 
-from dataclasses import dataclass
 from typing import Final
-
-from pydantic import BaseModel
 
 from shared.domain.documents import DocumentStatus
 from shared.domain.jobs import JobStatus
 from shared.domain.outcomes import Outcome
 from shared.wire.bodies_models import JobSubmission, RescoreSubmission, RetrySubmission, UploadSubmission
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    name: str
-    meaning: str
-    values: tuple[str, ...] = ()
-    whole: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """`answers` maps a status to what its body is: the name of a schema, a media type, or nothing."""
-
-    method: str
-    path: str
-    summary: str
-    answers: dict[int, str | None]
-    body: type[BaseModel] | None = None
-    query: tuple[Query, ...] = ()
-    idempotent: bool = False
-    public: bool = False
-
+from shared.wire.openapi.openai_operations import OPENAI_OPERATIONS
+from shared.wire.openapi.operation import Operation, Query
 
 NDJSON: Final = "application/x-ndjson"
 _REFUSED: Final = {400: "Problem", 401: "Problem"}
@@ -41,7 +17,7 @@ _PAGE: Final = (
     Query(name="after", meaning="`next` of the page before, with the same filters."),
 )
 
-OPERATIONS: Final = (
+_NATIVE: Final = (
     Operation(
         method="POST",
         path="/v1/jobs",
@@ -199,3 +175,5 @@ OPERATIONS: Final = (
         answers={200: "Health", 503: "Health"},
     ),
 )
+
+OPERATIONS: Final = (*_NATIVE, *OPENAI_OPERATIONS)

@@ -5,8 +5,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from shared.domain.catalog import Endpoint
-from shared.domain.ids import AliasName, DeploymentName, JobId, TenantId
-from shared.domain.jobs import Job, JobStatus, Plan, Source, SourceKind, Totals
+from shared.domain.ids import AliasName, DeploymentName, FileId, JobId, TenantId
+from shared.domain.jobs import BatchFiles, Job, JobStatus, Plan, Source, SourceKind, Totals
 from shared.ports.tables import Fields
 from shared.wire.records.document import instant, moment, needed_moment, pack, unpack
 from shared.wire.records.figures import (
@@ -45,7 +45,10 @@ def to_fields(job: Job) -> Fields:
         "reason": job.reason,
         "held_by": job.held_by,
         "cancel_requested_at": instant(job.cancel_requested_at),
+        "batch": _batch_to(job.batch),
         "plan": _plan_to(job.plan),
+        "planned_at": instant(job.planned_at),
+        "settling_at": instant(job.settling_at),
         "totals": _totals_to(job.totals),
         "finished_at": instant(job.finished_at),
         "results_kept_until": instant(job.results_kept_until),
@@ -77,7 +80,10 @@ def from_fields(fields: Fields) -> Job:
         reason=record["reason"],
         held_by=JobId(record["held_by"]) if record.get("held_by") else None,
         cancel_requested_at=moment(record["cancel_requested_at"]),
+        batch=_batch_from(record.get("batch")),
         plan=_plan_from(record["plan"]),
+        planned_at=moment(record.get("planned_at")),
+        settling_at=moment(record.get("settling_at")),
         totals=_totals_from(record["totals"]),
         finished_at=moment(record["finished_at"]),
         results_kept_until=moment(record["results_kept_until"]),
@@ -100,6 +106,32 @@ def _source_from(record: Mapping[str, Any]) -> Source:
         path=record["path"],
         checked=record["checked"],
         upload=record.get("upload"),
+    )
+
+
+def _batch_to(batch: BatchFiles | None) -> dict[str, Any] | None:
+    if batch is None:
+        return None
+    return {
+        "input": batch.input,
+        "output_seconds": batch.output_seconds,
+        "output": batch.output,
+        "errors": batch.errors,
+        "completed": batch.completed,
+        "failed": batch.failed,
+    }
+
+
+def _batch_from(record: Mapping[str, Any] | None) -> BatchFiles | None:
+    if record is None:
+        return None
+    return BatchFiles(
+        input=FileId(record["input"]),
+        output_seconds=record["output_seconds"],
+        output=FileId(record["output"]) if record["output"] else None,
+        errors=FileId(record["errors"]) if record["errors"] else None,
+        completed=record["completed"],
+        failed=record["failed"],
     )
 
 

@@ -33,13 +33,19 @@ def input_of(provider: BatchProvider, *prompts: str, key: ChunkKey = KEY, run: s
     return chunk_input(key, lines_of(provider, *(prompts or ("hello",)), run=run))
 
 
-async def stage(provider: BatchProvider, *prompts: str) -> FileId:
-    return (await provider.stage(input_of(provider, *prompts))).id
+async def hand_over(service: Service, chunk: ChunkInput) -> FileId:
+    """Staged, from where the planner leaves it."""
+    await service.store(chunk)
+    return (await service.provider.stage(chunk)).id
 
 
-async def create(provider: BatchProvider, *prompts: str) -> RemoteBatch:
-    chunk = input_of(provider, *prompts)
-    return await provider.create(chunk, (await provider.stage(chunk)).id)
+async def stage(service: Service, *prompts: str) -> FileId:
+    return await hand_over(service, input_of(service.provider, *prompts))
+
+
+async def create(service: Service, *prompts: str) -> RemoteBatch:
+    chunk = input_of(service.provider, *prompts)
+    return await service.provider.create(chunk, await hand_over(service, chunk))
 
 
 async def download(provider: BatchProvider, file: FileId) -> bytes:
@@ -48,7 +54,7 @@ async def download(provider: BatchProvider, file: FileId) -> bytes:
 
 async def finished(service: Service, *prompts: str) -> tuple[RemoteBatch, list[Row]]:
     """A batch of these prompts that has ended, and every row there is of it."""
-    batch = await create(service.provider, *prompts)
+    batch = await create(service, *prompts)
     await service.finish(batch.id)
     return await harvest(service.provider, batch)
 

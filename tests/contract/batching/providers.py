@@ -4,8 +4,10 @@ from typing import Final
 
 import pytest
 
-from tests.contract.batching import anthropic, openai
+from tests.contract.batching import anthropic, openai, vertex
+from tests.contract.batching.compatible import compatible
 from tests.contract.batching.memory import memory
+from tests.contract.batching.mistral import mistral
 
 PROVIDERS: Final = [
     pytest.param(memory, id="memory"),
@@ -15,4 +17,7 @@ PROVIDERS: Final = [
     ),
     pytest.param(anthropic.anthropic(), id="anthropic", marks=pytest.mark.stack),
     pytest.param(openai.openai(), id="openai", marks=pytest.mark.stack),
+    pytest.param(compatible, id="openai_compatible", marks=pytest.mark.stack),
+    pytest.param(mistral(), id="mistral", marks=pytest.mark.stack),
+    pytest.param(vertex.vertex(), id="vertex", marks=pytest.mark.stack),
 ]

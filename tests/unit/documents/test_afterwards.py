@@ -1,6 +1,8 @@
 """Looking at documents, retrying and erasing them."""
 
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -12,6 +14,7 @@ from shared.domain.outcomes import Outcome
 from shared.services.documents.read_documents import DocumentFilter
 from shared.wire.problems import Clash, Unusable
 from tests.support.dropping import DocumentWorld
+from tests.support.power import Mains, PowerCut, powered
 
 NOTE = "support/notes/a.txt"
 SUPPORT = TenantId("support")
@@ -110,6 +113,37 @@ async def test_a_final_outcome_is_bought_again_only_by_name(world: DocumentWorld
     await world.deliver()
     assert (await world.one()).outcome == "succeeded"
     assert [row.attempt for row in sorted(await world.ledger(), key=lambda row: row.attempt)] == [1, 2]
+
+
+async def test_an_end_that_nobody_was_told_of_is_told_before_a_retry(world: DocumentWorld) -> None:
+    world.model.manners.fates["Some text"] = Fate.CONTENT_FILTER
+    await world.claim(NOTE)
+    delivery = world.queue.receive()
+    assert delivery is not None
+    with suppress(PowerCut):
+        # Lease, intent, question, answer, ledger, the version's standing, result, record.
+        app = world.power_up(partial(powered, mains=Mains(cut_after=8)))
+        await app.process_document(delivery.message.body)
+    assert (await world.one()).is_finished
+    assert world.events.published == []
+
+    world.model.manners.fates.clear()
+    await retry(world, Outcome.REFUSED)
+    await world.deliver()
+
+    name = (await world.one()).id
+    assert [event.id for event in world.events.published] == [f"document:{name}:0", f"document:{name}:1"]
+    assert world.events.published[0].type == "postern.document.failed"
+
+
+async def test_an_event_that_cannot_be_published_is_kept(world: DocumentWorld) -> None:
+    world.events.refuse(1)
+    document = await world.process(NOTE)
+    assert world.events.published == []
+
+    await world.sweep()
+
+    assert [event.id for event in world.events.published] == [f"document:{document.id}:0"]
 
 
 async def test_a_success_is_not_bought_again(world: DocumentWorld) -> None:

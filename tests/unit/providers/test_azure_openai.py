@@ -82,12 +82,10 @@ async def connected(stub: AzureStub) -> AsyncIterator[Connect]:
         )
         keys = {"AZURE_KEY": SECRET}
         connection = Connection(
-            clock=StoppedClock(),
-            key=keys.__getitem__,
-            token=token,
-            create_timeout=create_timeout,
-            **({"openai_scope": scope} if scope else {}),
+            clock=StoppedClock(), key=keys.__getitem__, token=token, create_timeout=create_timeout
         )
+        if scope:
+            connection = replace(connection, openai_scope=scope)
         made.append(connect(deployment, connection))
         return made[-1]
 

@@ -9,7 +9,7 @@ from hypothesis.strategies import SearchStrategy
 from shared.domain.catalog import Endpoint
 from shared.domain.chunks import BatchEnd, Chunk, ChunkState, Lease, Remote, RowCounts, Settlement
 from shared.domain.findings import Finding, FindingKind
-from shared.domain.jobs import Job, JobStatus, Plan, Source, SourceKind, Totals
+from shared.domain.jobs import BatchFiles, Job, JobStatus, Plan, Source, SourceKind, Totals
 from shared.domain.ledger import LedgerRow
 from shared.domain.outcomes import Outcome, Tally
 from shared.domain.pulses import Pulse
@@ -95,6 +95,15 @@ plans = st.builds(
     tally=tallies,
 )
 totals = st.builds(Totals, tally=tallies, rows=row_counts, usage=usages, unattributed=usages, spend=spends)
+batches = st.builds(
+    BatchFiles,
+    input=names,
+    output_seconds=small,
+    output=maybe_names,
+    errors=maybe_names,
+    completed=st.none() | small,
+    failed=st.none() | small,
+)
 jobs: SearchStrategy[Job] = st.builds(
     Job,
     id=names,
@@ -117,7 +126,10 @@ jobs: SearchStrategy[Job] = st.builds(
     reason=maybe_names,
     held_by=maybe_names,
     cancel_requested_at=maybe_instants,
+    batch=st.none() | batches,
     plan=st.none() | plans,
+    planned_at=maybe_instants,
+    settling_at=maybe_instants,
     totals=st.none() | totals,
     finished_at=maybe_instants,
     results_kept_until=maybe_instants,

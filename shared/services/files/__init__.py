@@ -1,0 +1,1 @@
+"""Files of the OpenAI-compatible API: kept, shown, handed out, and gone when their time has come."""
