@@ -50,6 +50,7 @@ class Habits:
     shuffle: bool = False
     aliens: int = 0
     listing_lag: timedelta = timedelta(0)
+    window: timedelta = timedelta(hours=24)
     pending_reads: int = 0
     no_file_expiry: bool = False
     # Batches say nothing of whose they are.
@@ -114,7 +115,7 @@ class MemoryProvider:
             endpoints=frozenset(Endpoint),
             listing_lag=self.habits.listing_lag,
             find_is_exact=not self.habits.keyless,
-            window=timedelta(hours=24),
+            window=self.habits.window,
         )
 
     @property
