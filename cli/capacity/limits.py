@@ -19,17 +19,17 @@ HTTP_SECONDS: Final = 230
 TABLE_OPERATIONS_OF_A_DOCUMENT: Final = 15
 TENANT_OPERATIONS_OF_A_DOCUMENT: Final = 6
 BLOB_OPERATIONS_OF_A_DOCUMENT: Final = 7
-TABLE_OPERATIONS_OF_A_JOB: Final = 60
+TABLE_OPERATIONS_OF_A_JOB: Final = 75
 BLOB_OPERATIONS_OF_A_JOB: Final = 22
-TABLE_OPERATIONS_OF_A_LOOK: Final = 7
-PULSE_OPERATIONS_OF_A_LOOK: Final = 4
+TABLE_OPERATIONS_OF_A_LOOK: Final = 8
+PULSE_OPERATIONS_OF_A_LOOK: Final = 5
 # Sent, received and completed: the storage event, and the claim check.
 BUS_OPERATIONS_OF_A_DOCUMENT: Final = 6
 # Shards of the pulses, and orchestrators: `partitionCount` in host.json, and its activities at once.
 PULSE_SHARDS: Final = 8
 PARTITIONS: Final = 4
 ACTIVITIES_AT_ONCE: Final = 4
-# Our estimate: two calls of the provider, seven of the tables.
+# Our estimate: two calls of the provider, eight of the tables.
 SECONDS_OF_A_LOOK: Final = 0.5
 SECONDS_BETWEEN_LOOKS: Final = 300
 # Our estimate: a page of a thousand rows in 50 ms, one after the other.

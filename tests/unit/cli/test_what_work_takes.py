@@ -14,6 +14,8 @@ from tests.support.dropping import DocumentWorld
 from tests.support.world import World, a_body
 
 DOCUMENTS = 20
+# The figures may be too high by this, never too low: a plan must not depend on a saving of last week.
+TOO_HIGH = 1.6
 TABLE_VERBS = ("get", "insert", "replace", "put", "delete", "scan")
 BLOB_VERBS = ("head", "read", "write", "copy", "delete", "list", "page")
 
@@ -43,20 +45,23 @@ def of_tables(count: Counter[str]) -> int:
     return sum(calls for name, calls in count.items() if name.startswith("tables/"))
 
 
+def reckoned_with(counted: float, figure: int) -> bool:
+    return counted <= figure <= TOO_HIGH * counted
+
+
 async def test_a_document(count: Counter[str]) -> None:
     world = DocumentWorld()
     for n in range(DOCUMENTS):
         await world.claim(f"support/notes/{n}.txt", f"Text {n}.".encode())
     await world.deliver()
 
-    assert of_tables(count) / DOCUMENTS == pytest.approx(limits.TABLE_OPERATIONS_OF_A_DOCUMENT, rel=0.1)
-    of_the_tenant = count["tables/documents"] / DOCUMENTS
-    assert of_the_tenant == pytest.approx(limits.TENANT_OPERATIONS_OF_A_DOCUMENT, rel=0.2)
+    assert reckoned_with(of_tables(count) / DOCUMENTS, limits.TABLE_OPERATIONS_OF_A_DOCUMENT)
+    assert reckoned_with(count["tables/documents"] / DOCUMENTS, limits.TENANT_OPERATIONS_OF_A_DOCUMENT)
     # One of them is the drop itself.
-    assert count["blobs"] / DOCUMENTS - 1 == pytest.approx(limits.BLOB_OPERATIONS_OF_A_DOCUMENT, rel=0.2)
+    assert reckoned_with(count["blobs"] / DOCUMENTS - 1, limits.BLOB_OPERATIONS_OF_A_DOCUMENT)
 
 
-async def jobs_operations(count: Counter[str], *, hours: int) -> Counter[str]:
+async def operations_of_a_job(count: Counter[str], *, hours: int) -> Counter[str]:
     count.clear()
     world = World(policy=Policy(poll=timedelta(minutes=5), create_timeout=timedelta(seconds=30)))
     world.provider.habits.runs_for = timedelta(hours=hours)
@@ -66,14 +71,16 @@ async def jobs_operations(count: Counter[str], *, hours: int) -> Counter[str]:
 
 
 async def test_a_job_and_each_look_at_its_batch(count: Counter[str]) -> None:
-    short, long = await jobs_operations(count, hours=1), await jobs_operations(count, hours=11)
+    short = await operations_of_a_job(count, hours=1)
+    long = await operations_of_a_job(count, hours=11)
     looks = 10 * 3600 / limits.SECONDS_BETWEEN_LOOKS
 
     of_a_look = (of_tables(long) - of_tables(short)) / looks
+    of_pulses = (long["tables/pulses"] - short["tables/pulses"]) / looks
     of_the_job = of_tables(short) - of_a_look * 3600 / limits.SECONDS_BETWEEN_LOOKS
 
-    assert of_a_look == pytest.approx(limits.TABLE_OPERATIONS_OF_A_LOOK, rel=0.1)
-    of_pulses = (long["tables/pulses"] - short["tables/pulses"]) / looks
-    assert of_pulses == pytest.approx(limits.PULSE_OPERATIONS_OF_A_LOOK, rel=0.1)
-    assert of_the_job == pytest.approx(limits.TABLE_OPERATIONS_OF_A_JOB, rel=0.2)
-    assert short["blobs"] == long["blobs"] == pytest.approx(limits.BLOB_OPERATIONS_OF_A_JOB, rel=0.2)
+    assert reckoned_with(of_a_look, limits.TABLE_OPERATIONS_OF_A_LOOK)
+    assert reckoned_with(of_pulses, limits.PULSE_OPERATIONS_OF_A_LOOK)
+    assert reckoned_with(of_the_job, limits.TABLE_OPERATIONS_OF_A_JOB)
+    assert reckoned_with(long["blobs"], limits.BLOB_OPERATIONS_OF_A_JOB)
+    assert short["blobs"] == long["blobs"]
