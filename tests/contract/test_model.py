@@ -129,6 +129,7 @@ def a_deployment(
         endpoint=endpoint,
         api_version=api_version,
         key_setting=key,
+        options={"project": "p", "location": "us-central1"} if provider == "vertex" else {},
     )
 
 
@@ -141,6 +142,7 @@ MODELS = [
     pytest.param(on_the_wire("openai_compatible", "/compatible/v1"), id="compatible"),
     # A model that refuses says so in its answer there, and nowhere else.
     pytest.param(on_the_wire("mistral", "/mistral", never=frozenset({Fate.REFUSAL})), id="mistral"),
+    pytest.param(on_the_wire("vertex", "/vertex", embeds=False), id="vertex"),
 ]
 
 
@@ -347,5 +349,5 @@ def test_a_missing_key_is_the_operators_to_mend(provider: str) -> None:
 
 
 def test_a_provider_that_does_not_answer_at_once_is_named() -> None:
-    with pytest.raises(GiveUp, match="vertex"):
-        a_registry().model(a_deployment("vertex", "https://gateway.example"))
+    with pytest.raises(GiveUp, match="carrier pigeon"):
+        a_registry().model(a_deployment("carrier pigeon", "https://gateway.example"))

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from local.simulator.batches import Batches
 from local.simulator.database import Database
-from local.simulator.dialects.gcs_objects import Location, Objects
+from local.simulator.dialects.gcs_objects import KEPT_DAYS, Location, Objects
 from local.simulator.dialects.openai_files import limit_of, send_half
 from local.simulator.failures import CallRefused, Json
 from local.simulator.files import Files, StoredFile
@@ -16,6 +16,7 @@ from local.simulator.stage import Call, Operation, Stage
 
 MAX_BYTES = 1 << 30
 PIECE_BYTES = 256 << 10
+BUCKET = "/storage/v1/b/{bucket}"
 READ, WRITE = "/storage/v1/b/{bucket}/o", "/upload/storage/v1/b/{bucket}/o"
 
 
@@ -34,6 +35,7 @@ class ObjectRoutes:
         return [
             ("POST", WRITE, Operation(name="upload", receive=self._receive, perform=self._begin)),
             ("PUT", WRITE, Operation(name="upload", receive=self._receive_session, perform=self._keep)),
+            ("GET", BUCKET, Operation(name="file_list", receive=self._expect, perform=self._bucket)),
             ("GET", READ, Operation(name="file_list", receive=self._expect, perform=self._list)),
             ("DELETE", READ + "/{name}", Operation(name="delete", receive=find, perform=self._delete)),
             ("GET", READ + "/{name}", Operation(name="download", receive=find, perform=self._read)),
@@ -92,6 +94,12 @@ class ObjectRoutes:
 
     async def _expect(self, call: Call) -> None:
         self._objects.export_results()
+
+    async def _bucket(self, call: Call) -> web.Response:
+        """Every bucket has the rule that Postern's page recommends."""
+        rule = {"action": {"type": "Delete"}, "condition": {"age": KEPT_DAYS}}
+        name = call.request.match_info["bucket"]
+        return web.json_response({"kind": "storage#bucket", "name": name, "lifecycle": {"rule": [rule]}})
 
     async def _list(self, call: Call) -> web.Response:
         query = call.request.query

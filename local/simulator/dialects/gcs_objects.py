@@ -18,6 +18,7 @@ from local.simulator.files import Files, StoredFile
 
 PURPOSE = "object"
 OUTPUT_URI = "output_uri"
+KEPT_DAYS = 30
 MOST_OBJECTS = 1_000_000
 # Small enough that also a test's handful of rows comes in several pieces.
 ROWS_PER_SHARD = 3
@@ -75,13 +76,15 @@ class Objects:
 
     def keep(self, location: Location, part: Path, *, lines: int | None = None) -> StoredFile:
         """The bytes at `part` become the object, in place of an earlier one."""
+        now = int(self.clock.now())
         file = StoredFile(
             id=location.file_id,
             provider=self.provider,
             purpose=PURPOSE,
             filename=location.path,
             bytes=part.stat().st_size,
-            created_at=int(self.clock.now()),
+            created_at=now,
+            expires_at=now + KEPT_DAYS * 86_400,
             lines=lines,
         )
         if earlier := self.get(location):

@@ -3,6 +3,7 @@
 import re
 import secrets
 from dataclasses import replace
+from datetime import datetime
 
 from aiohttp import web
 
@@ -37,7 +38,13 @@ STATES = {
     Status.EXPIRED: "JOB_STATE_EXPIRED",
 }
 # Of gRPC, for faults that the simulator has names for.
-CODES = {"token_limit_exceeded": 8, "permission_denied": 7, "bucket_not_found": 9, "server_error": 13}
+CODES = {
+    "token_limit_exceeded": 8,
+    "permission_denied": 7,
+    "model_not_found": 5,
+    "bucket_not_found": 9,
+    "server_error": 13,
+}
 FILTER = re.compile(r"""(display_?name|create_?time)\s*(>=|=)\s*["']([^"']*)["']""", re.IGNORECASE)
 
 
@@ -191,8 +198,8 @@ class JobRoutes:
 
 
 def _state(batch: Batch) -> str:
-    """A job that ran out of time after it had answered something has partially succeeded."""
-    if batch.status is Status.EXPIRED and batch.completed:
+    """A job whose window was not over, but some of whose lines were never run, has partially succeeded."""
+    if batch.status is Status.EXPIRED and batch.lapsed:
         return "JOB_STATE_PARTIALLY_SUCCEEDED"
     return STATES[batch.status]
 
@@ -234,9 +241,16 @@ def _fits(batch: Batch, wanted: list[tuple[str, str, str]]) -> bool:
     for name, _, value in wanted:
         if name == "displayname" and batch.key != value:
             return False
-        if name == "createtime" and rfc3339(batch.created_at) < value:
+        if name == "createtime" and batch.created_at < _moment(value):
             return False
     return True
+
+
+def _moment(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError as error:
+        raise CallRefused(400, "INVALID_ARGUMENT", f"{text!r} is no time") from error
 
 
 def _at(body: Json, *path: str) -> object:

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from tests.contract.batching import anthropic, openai
+from tests.contract.batching import anthropic, openai, vertex
 from tests.contract.batching.compatible import compatible
 from tests.contract.batching.memory import memory
 from tests.contract.batching.mistral import mistral
@@ -19,4 +19,5 @@ PROVIDERS: Final = [
     pytest.param(openai.openai(), id="openai", marks=pytest.mark.stack),
     pytest.param(compatible, id="openai_compatible", marks=pytest.mark.stack),
     pytest.param(mistral(), id="mistral", marks=pytest.mark.stack),
+    pytest.param(vertex.vertex(), id="vertex", marks=pytest.mark.stack),
 ]

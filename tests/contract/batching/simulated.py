@@ -64,9 +64,13 @@ def simulated(
     side_door: SideDoor,
     estrange: Estrange,
     ways: Ways | None = None,
+    options: Callable[[str], Mapping[str, str]] = lambda url: {},
     **fields: Any,
 ) -> Make:
-    """`path` is where the simulator serves the provider; `fields` are further ones of the deployment."""
+    """`path` is where the simulator serves the provider; `fields` are further ones of the deployment.
+
+    `options` takes the simulator's address.
+    """
 
     @asynccontextmanager
     async def make(simulator: Simulator) -> AsyncIterator[Service]:
@@ -79,6 +83,7 @@ def simulated(
                 "deployment": "mini-there",
                 "endpoint": url,
                 "key_setting": "KEY",
+                "options": options(simulator.url),
                 **fields,
             }
         )

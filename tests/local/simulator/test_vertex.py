@@ -209,9 +209,19 @@ async def test_a_job_that_runs_out_of_time_keeps_what_it_has(simulator: Simulato
 
     job = await google.run(some_lines(10))
 
-    # The SDK does not take it for done.
-    assert (state_of(job), job.done) == ("PARTIALLY_SUCCEEDED", False)
+    assert (state_of(job), job.done) == ("EXPIRED", True)
     assert len(await google.rows(job)) == 7
+
+
+async def test_a_job_with_lines_that_never_ran_is_not_done_for_the_sdk(
+    simulator: Simulator, google: Google
+) -> None:
+    simulator.rule(match={"custom_id": "k-3"}, then={"outcome": "expired"})
+
+    job = await google.run(some_lines(10))
+
+    assert (state_of(job), job.done) == ("PARTIALLY_SUCCEEDED", False)
+    assert len(await google.rows(job)) == 9
 
 
 async def test_a_cancelled_job_keeps_what_it_has(simulator: Simulator, google: Google) -> None:
