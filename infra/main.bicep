@@ -20,6 +20,9 @@ param isPrivate bool
 @description('Whether callers may reach the app from the Internet although the rest is private.')
 param isDoorPublic bool = !isPrivate
 
+@description('Storage events come by queue, not to the app\'s webhook: for a private network, and for the app in containers.')
+param eventsByQueue bool = isPrivate
+
 @description('Address range of the network that isPrivate makes: a /24 or larger that no peer uses.')
 param addressPrefix string = '10.90.0.0/24'
 
@@ -65,6 +68,11 @@ param logDays int = 90
 @minValue(40)
 @maxValue(1000)
 param maximumInstances int = 40
+
+@description('Messages that an instance takes at once; the host multiplies them by its cores (2 with 4096 MB). Fewer than in host.json, because each of so many instances has a smaller part of the quota: postern scale --write keeps it.')
+@minValue(1)
+@maxValue(125)
+param maxConcurrentCalls int = 16
 
 @description('Memory of an instance in MB.')
 @allowed([
@@ -187,6 +195,7 @@ module events 'modules/events.bicep' = {
     location: location
     tags: tags
     isPrivate: isPrivate
+    byQueue: eventsByQueue
     principalId: identity.outputs.principalId
     storageName: storage.outputs.name
     busName: messaging.outputs.name
@@ -259,6 +268,7 @@ var ourSettings = {
   POSTERN_EVENTS_ENDPOINT: events.outputs.topicEndpoint
   POSTERN_RESULT_DAYS: string(resultDays)
   POSTERN_MAX_INSTANCES: string(maximumInstances)
+  AzureFunctionsJobHost__extensions__serviceBus__maxConcurrentCalls: string(maxConcurrentCalls)
   POSTERN_ENTRA_ISSUER: empty(entraAudience) ? '' : '${loginEndpoint}${tenant().tenantId}/v2.0'
   POSTERN_ENTRA_AUDIENCE: entraAudience
   POSTERN_OPENAI_SCOPE: modelScope
@@ -339,11 +349,11 @@ module costs 'modules/costs.bicep' = {
 output appSettings object = settings
 
 // What the scripts of the later stages need to know. No secret is among it.
-output appName string = app.outputs.name
-output appUrl string = 'https://${app.outputs.host}'
-output storageName string = storage.outputs.name
-output systemTopicName string = events.outputs.systemTopicName
-output batchAccountName string = batchModels.outputs.name
-output appPrincipalId string = identity.outputs.principalId
-output isPrivate bool = isPrivate
-output blobEndpoint string = storage.outputs.blobEndpoint
+output APP_NAME string = app.outputs.name
+output APP_URL string = 'https://${app.outputs.host}'
+output STORAGE_NAME string = storage.outputs.name
+output SYSTEM_TOPIC_NAME string = events.outputs.systemTopicName
+output BATCH_ACCOUNT_NAME string = batchModels.outputs.name
+output APP_PRINCIPAL_ID string = identity.outputs.principalId
+output EVENTS_BY_QUEUE bool = eventsByQueue
+output BLOB_ENDPOINT string = storage.outputs.blobEndpoint

@@ -9,6 +9,7 @@ KEYS = {
     "support": "support-black-box-key",
     "retail": "retail-black-box-key",
     "strict": "strict-black-box-key",
+    "clients": "clients-black-box-key",
     "operators": "operators-black-box-key",
 }
 
@@ -24,6 +25,7 @@ HOURS_ALIASES: dict[str, dict[str, Any]] = {
 }
 # One deployment of each further provider, for both lanes; the alias is called as the provider.
 PROVIDERS: dict[str, dict[str, Any]] = {
+    "anthropic": {"base_url": "${SIMULATOR_URL}/anthropic", "model": "claude-sonnet-5"},
     "openai": {"base_url": "${SIMULATOR_URL}/openai/v1", "model": "gpt-4.1-mini"},
     "openai_compatible": {"base_url": "${SIMULATOR_URL}/compatible/v1", "model": "llama-3.3-70b"},
 }
@@ -46,6 +48,7 @@ def _tenants() -> dict[str, dict[str, Any]]:
         "support": {"keys": [digest(KEYS["support"])], "weight": 2},
         "retail": {"keys": [digest(KEYS["retail"])]},
         "strict": {"keys": [digest(KEYS["strict"])], "required_tags": ["project", "owner"]},
+        "clients": {"keys": [digest(KEYS["clients"])]},
         "operators": {"keys": [digest(KEYS["operators"])], "admin": True},
     }
 
