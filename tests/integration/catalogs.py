@@ -26,6 +26,14 @@ HOURS_ALIASES: dict[str, dict[str, Any]] = {
 PROVIDERS: dict[str, dict[str, Any]] = {
     "openai": {"base_url": "${SIMULATOR_URL}/openai/v1", "model": "gpt-4.1-mini"},
     "openai_compatible": {"base_url": "${SIMULATOR_URL}/compatible/v1", "model": "llama-3.3-70b"},
+    "vertex": {
+        "base_url": "${SIMULATOR_URL}/vertex",
+        "storage_url": "${SIMULATOR_URL}/gcs",
+        "project": "simulated",
+        "location": "europe-west4",
+        "bucket": "batches",
+        "model": "gemini-3.8-flash",
+    },
 }
 
 
