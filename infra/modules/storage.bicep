@@ -52,6 +52,7 @@ var containers = [
 ]
 
 var tables = [
+  'batches'
   'chunks'
   'cursors'
   'documentpaths'

@@ -43,6 +43,7 @@ from shared.services.files.write_outputs import WriteOutputs
 from shared.services.finish_job import FinishJob
 from shared.services.heart import Heart
 from shared.services.make_upload import MakeUpload
+from shared.services.own_batches import OwnBatches
 from shared.services.pace.pace import Pace
 from shared.services.planning.earlier import Earlier
 from shared.services.planning.first_round import PlanFirstRound
@@ -58,6 +59,7 @@ from shared.services.sweep import Sweep
 from shared.services.sweep_providers import SweepProviders
 from shared.services.tasks.asking import Ways
 from shared.services.tasks.run_task import RunTask
+from shared.stores.batches import Batches
 from shared.stores.door import Replies, Uploads
 from shared.stores.files import Files, Lapses
 from shared.stores.jobs import Chunks, Jobs
@@ -201,6 +203,7 @@ def build(parts: Parts) -> App:
             policy=parts.policy,
             sweep_providers=SweepProviders(
                 chunks=stores.chunks,
+                own=OwnBatches(batches=stores.batches, chunks=stores.chunks),
                 catalog=parts.catalog,
                 providers=parts.providers,
                 notice=notice,
@@ -230,6 +233,7 @@ class _Stores:
         self.chunks = Chunks(tables)
         self.pulses = Pulses(tables)
         self.runs = Runs(tables)
+        self.batches = Batches(tables)
         self.ledger = Ledger(tables)
         self.findings = Findings(tables)
         self.outbox = Outbox(tables)
@@ -308,7 +312,12 @@ def _advance_chunk(
         notice=notice,
         policy=parts.policy,
         submit=SubmitChunk(
-            chunks=stores.chunks, blobs=parts.blobs, clock=parts.clock, notice=notice, policy=parts.policy
+            chunks=stores.chunks,
+            blobs=parts.blobs,
+            own=OwnBatches(batches=stores.batches, chunks=stores.chunks),
+            clock=parts.clock,
+            notice=notice,
+            policy=parts.policy,
         ),
         poll=PollChunk(chunks=stores.chunks, clock=parts.clock, notice=notice, policy=parts.policy),
         collect=collect,

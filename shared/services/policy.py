@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from shared.domain.deadlines import default_deadline
 from shared.domain.waits import Backoff
 
 
@@ -25,6 +26,12 @@ class Policy:
     max_crashes: int = 5
     # Processes that share a deployment's tokens per minute.
     max_instances: int = 1
+
+    def deadline(self, hours: float | None, window: timedelta) -> timedelta:
+        """What a job is given: the hours it asks for, else what its provider's window calls for."""
+        if hours is not None:
+            return timedelta(hours=hours)
+        return default_deadline(window, of_a_day=self.job_deadline)
 
     @property
     def hiccup(self) -> timedelta:

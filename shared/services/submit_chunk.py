@@ -1,6 +1,8 @@
 """Bring a chunk to the provider, once, surviving a crash at any line.
 
 stage the input (free, repeatable) -> take the lease -> look for an earlier success -> create -> receipt.
+
+Where batches carry no key, one is only taken for this chunk's if it can be no other's: `own_batches`.
 """
 
 import logging
@@ -25,6 +27,7 @@ from shared.ports.blobs import Blobs
 from shared.ports.clock import Clock
 from shared.ports.providers import BatchProvider, ChunkInput, RemoteBatch, StagedFile
 from shared.services.announce import Notice
+from shared.services.own_batches import OwnBatches
 from shared.services.policy import Policy
 from shared.services.steps import Step, Wait
 from shared.stores.jobs import Chunks
@@ -41,6 +44,7 @@ FILE_PENDING = timedelta(seconds=5)
 class SubmitChunk:
     chunks: Chunks
     blobs: Blobs
+    own: OwnBatches
     clock: Clock
     notice: Notice
     policy: Policy
@@ -107,6 +111,7 @@ class SubmitChunk:
             size=chunk.bytes,
             path=path,
             open_lines=lambda: self.blobs.read(path),
+            is_taken=lambda batch: self.own.is_anothers(chunk, batch),
         )
 
     async def _note_expiry(self, job: Job, file: StagedFile) -> None:
@@ -158,7 +163,7 @@ class SubmitChunk:
         if isinstance(found, Wait):
             return found
         if found:
-            return await self._receipt(stored, found)
+            return await self._receipt(stored, found, provider)
         left = chunk.lease.until - self.clock.now() if chunk.lease else timedelta(0)
         if left > timedelta(0):
             return Wait(min(left, self.policy.hiccup))
@@ -169,13 +174,15 @@ class SubmitChunk:
 
     async def _submit(self, job: Job, stored: Stored[Chunk], provider: BatchProvider) -> Step:
         chunk = stored.value
-        found = await self._find(job, chunk, provider)
+        found = await self._find(job, chunk, provider) if _may_exist(chunk, provider) else None
         if isinstance(found, Wait):
             return found
         if found:
-            return await self._receipt(stored, found)
+            return await self._receipt(stored, found, provider)
         if chunk.remote.input_file is None or not self._may_still_create(chunk, provider):
             return Wait(self.policy.hiccup)
+        if not provider.traits.find_is_exact:
+            await self.own.announce(chunk)
         try:
             batch = await provider.create(self._input(job, chunk), chunk.remote.input_file)
         except TryAgainLater as later:
@@ -185,31 +192,46 @@ class SubmitChunk:
         except Rejected as refusal:
             return await self._refused(stored, refusal)
         log.info("chunk.submitted", extra={"job_id": job.id, "chunk": chunk.n, "batch_id": batch.id})
-        return await self._receipt(stored, batch)
+        return await self._receipt(stored, batch, provider)
 
     async def _find(self, job: Job, chunk: Chunk, provider: BatchProvider) -> RemoteBatch | Wait | None:
         try:
-            return await provider.find(self._input(job, chunk), since=chunk.intended_at or self.clock.now())
+            found = await provider.find(self._input(job, chunk), since=chunk.intended_at or self.clock.now())
         except Ambiguous as ambiguous:
-            await self.notice(
-                Finding(
-                    kind=FindingKind.AMBIGUOUS_BATCH,
-                    subject=chunk.key,
-                    tenant=job.tenant,
-                    message=str(ambiguous),
-                    found_at=self.clock.now(),
-                    detail={"job_id": job.id, "chunk": str(chunk.n)},
-                )
+            return await self._in_doubt(job, chunk, provider, str(ambiguous))
+        if provider.traits.find_is_exact or found is None:
+            return found
+        if await self.own.may_be_anothers(chunk, found):
+            why = f"batch {found.id} may be this chunk's or another's of {chunk.requests} requests"
+            return await self._in_doubt(job, chunk, provider, f"{why}; its results will tell")
+        return found
+
+    async def _in_doubt(self, job: Job, chunk: Chunk, provider: BatchProvider, why: str) -> Wait:
+        """Never create on a guess. Without keys it may be for a moment only, while another chunk creates."""
+        is_fresh = chunk.lease is not None and self.clock.now() < chunk.lease.until
+        if is_fresh and not provider.traits.find_is_exact:
+            return Wait(self.policy.hiccup)
+        await self.notice(
+            Finding(
+                kind=FindingKind.AMBIGUOUS_BATCH,
+                subject=chunk.key,
+                tenant=job.tenant,
+                message=why,
+                found_at=self.clock.now(),
+                detail={"job_id": job.id, "chunk": str(chunk.n)},
             )
-            return Wait(self.policy.poll)
+        )
+        return Wait(self.policy.poll)
 
     def _may_still_create(self, chunk: Chunk, provider: BatchProvider) -> bool:
         """Whether a create begun now is over, and listed, before somebody else may try."""
         needed = self.policy.create_timeout + provider.traits.listing_lag
         return chunk.lease is not None and self.clock.now() + needed < chunk.lease.until
 
-    async def _receipt(self, stored: Stored[Chunk], batch: RemoteBatch) -> Stored[Chunk]:
-        chunk = stored.value
+    async def _receipt(self, stored: Stored[Chunk], batch: RemoteBatch, provider: BatchProvider) -> Step:
+        chunk, has_key = stored.value, provider.traits.find_is_exact
+        if not has_key and not await self.own.claim(chunk, batch.id):
+            return Wait(self.policy.hiccup)  # look again: that one is another chunk's
         remote = replace(
             chunk.remote,
             batch=batch.id,
@@ -217,7 +239,10 @@ class SubmitChunk:
             expires_at=batch.expires_at,
         )
         submitted = replace(chunk.after(ChunkEvent.RECEIPT), remote=remote, lease=None, due_at=None)
-        return await self.chunks.replace(stored, submitted)
+        moved = await self.chunks.replace(stored, submitted)
+        if not has_key:
+            await self.own.settle(chunk)
+        return moved
 
     # When it was not to be
 
@@ -272,6 +297,15 @@ class SubmitChunk:
             lease=None,
         )
         return await self.chunks.replace(stored, ended)
+
+
+def _may_exist(chunk: Chunk, provider: BatchProvider) -> bool:
+    """Whether an earlier holder of the lease may have created the batch.
+
+    A key proves whose a batch is, so looking never hurts; a likeness proves nothing about a chunk that has
+    not been sent yet.
+    """
+    return provider.traits.find_is_exact or chunk.lease is None or chunk.lease.epoch > 1
 
 
 def _comes_first(other: Chunk, chunk: Chunk) -> bool:

@@ -1,7 +1,7 @@
 """Compare what providers run with what our records say: work that went round the door, batches nobody explains."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -13,6 +13,7 @@ from shared.ports.catalog import CatalogSource
 from shared.ports.clock import Clock
 from shared.ports.providers import Providers, RemoteBatch
 from shared.services.announce import Notice
+from shared.services.own_batches import OwnBatches
 from shared.stores.jobs import Chunks
 
 log = logging.getLogger(__name__)
@@ -24,6 +25,7 @@ LOOK_BACK: Final = timedelta(hours=6)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepProviders:
     chunks: Chunks
+    own: OwnBatches
     catalog: CatalogSource
     providers: Providers
     notice: Notice
@@ -40,10 +42,13 @@ class SweepProviders:
                 log.warning("sweep.account_failed", extra={"deployment": deployment.name, "why": str(error)})
 
     async def _look_at(self, deployment: Deployment, batch: RemoteBatch, now: datetime) -> None:
-        if batch.key is None:
-            await self.notice(_side_door(deployment, batch, now))
+        key = batch.key or await self.own.holder(deployment.provider, batch.id)
+        if key is None:
+            if not await self.own.awaited(deployment.provider, batch.requests):
+                await self.notice(_side_door(deployment, batch, now))
             return
-        named = read_chunk_key(batch.key)
+        batch = replace(batch, key=key)
+        named = read_chunk_key(key)
         if named is None:
             await self.notice(_unexplained(deployment, batch, now, "its key is none of ours"))
             return

@@ -86,7 +86,8 @@ _NAMES: Final = (
     Name(
         name="POSTERN_JOB_DEADLINE_HOURS",
         default="30",
-        meaning="Hours after which an unfinished job is marked late, unless it brings its own deadline.",
+        meaning="Hours after which an unfinished job is marked late, unless it brings its own deadline. "
+        "Where a provider may take longer than a day, as much longer.",
     ),
     Name(
         name="POSTERN_SWEEP_SCHEDULE",

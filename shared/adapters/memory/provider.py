@@ -50,8 +50,11 @@ class Habits:
     shuffle: bool = False
     aliens: int = 0
     listing_lag: timedelta = timedelta(0)
+    window: timedelta = timedelta(hours=24)
     pending_reads: int = 0
     no_file_expiry: bool = False
+    # Batches say nothing of whose they are.
+    keyless: bool = False
     # What a running batch tells of itself.
     raw_state: str = "in_progress"
     recognised: bool = True
@@ -77,6 +80,7 @@ class _Batch:
     endpoint: Endpoint
     created_at: datetime
     course: Course
+    requests: list[Line]
     cancelled: bool = False
     ended: RemoteBatch | None = None
 
@@ -110,8 +114,8 @@ class MemoryProvider:
             limits=self._limits,
             endpoints=frozenset(Endpoint),
             listing_lag=self.habits.listing_lag,
-            find_is_exact=True,
-            window=timedelta(hours=24),
+            find_is_exact=not self.habits.keyless,
+            window=self.habits.window,
         )
 
     @property
@@ -149,11 +153,22 @@ class MemoryProvider:
         self._fault("find")
         key = chunk.key
         seen = self._clock.now() - self.habits.listing_lag
-        found = [batch for batch in self._batches.values() if batch.key == key and batch.created_at <= seen]
+        found = [batch for batch in self._batches.values() if batch.created_at <= seen]
         recent = [batch for batch in found if batch.created_at >= since - timedelta(minutes=10)]
+        recent = [batch for batch in recent if await self._is_likely(batch, chunk)]
         if len(recent) > 1:
-            raise Ambiguous(f"{len(recent)} batches carry the key {key!r}")
+            raise Ambiguous(f"{len(recent)} batches could be that of {key!r}")
         return self._view(recent[0]) if recent else None
+
+    async def _is_likely(self, batch: _Batch, chunk: ChunkInput) -> bool:
+        """By its key; without one by its size, and once it has ended by the requests it answered."""
+        if not self.habits.keyless:
+            return batch.key == chunk.key
+        if len(batch.requests) != chunk.requests or await chunk.is_taken(batch.id):
+            return False
+        if self._view(batch).state is RemoteState.RUNNING:
+            return True
+        return batch.requests == _lines_of(b"".join([piece async for piece in chunk.open_lines()]))
 
     async def create(self, chunk: ChunkInput, file: FileId) -> RemoteBatch:
         self._fault("create")
@@ -242,6 +257,7 @@ class MemoryProvider:
             endpoint=endpoint,
             created_at=self._clock.now(),
             course=course,
+            requests=_lines_of(self._present(file).content),
         )
         self._batches[batch.id] = batch
         if key is not None:
@@ -253,15 +269,19 @@ class MemoryProvider:
             batch.ended = self._ended(batch)
         return batch.ended or RemoteBatch(
             id=batch.id,
-            key=batch.key,
+            key=self._shown_key(batch),
             state=RemoteState.RUNNING,
             raw_state="cancelling" if batch.cancelled else self.habits.raw_state,
             created_at=batch.created_at,
             recognised=self.habits.recognised,
             input_file=batch.input_file,
+            requests=len(batch.requests),
             completed=self.habits.completed,
             expires_at=batch.created_at + self.traits.window,
         )
+
+    def _shown_key(self, batch: _Batch) -> ChunkKey | None:
+        return None if self.habits.keyless else batch.key
 
     def _is_over(self, batch: _Batch) -> bool:
         if batch.cancelled:
@@ -274,7 +294,7 @@ class MemoryProvider:
             course = Course(end=BatchEnd.CANCELLED, done=course.done or 0)
         ended = RemoteBatch(
             id=batch.id,
-            key=batch.key,
+            key=self._shown_key(batch),
             state=RemoteState.ENDED,
             raw_state=course.end.value,
             created_at=batch.created_at,
@@ -282,6 +302,7 @@ class MemoryProvider:
             out_of_capacity=course.code == "token_limit_exceeded",
             code=course.code,
             input_file=batch.input_file,
+            requests=len(batch.requests),
             expires_at=batch.created_at + self.traits.window,
         )
         return ended if course.end is BatchEnd.FAILED else self._with_results(ended, batch, course)
@@ -302,10 +323,14 @@ class MemoryProvider:
         )
 
     def _lines(self, batch: _Batch) -> list[Line]:
-        return [json.loads(line) for line in self._present(batch.input_file).content.split(b"\n") if line]
+        return _lines_of(self._present(batch.input_file).content)
 
     def _result_file(self, lines: list[bytes]) -> FileId | None:
         return self._stored(b"".join(lines), kept=OUTPUT_KEPT).id if lines else None
+
+
+def _lines_of(content: bytes) -> list[Line]:
+    return [json.loads(line) for line in content.split(b"\n") if line]
 
 
 # Take this course to have a create refused: the queue is full, and nothing is created.

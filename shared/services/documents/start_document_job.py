@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import AsyncIterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from types import MappingProxyType
 
 from shared.domain.catalog import Alias, Catalog, Pipeline
@@ -67,9 +66,9 @@ class StartDocumentJob:
         if not alias.hours:
             raise Unusable(f"alias {alias.name!r} has no deployment for the hours lane; use another alias")
         deployment, endpoint = catalog.deployment(alias.hours[0]), endpoint_of(pipeline.task)
-        check_endpoint(endpoint, self.providers.batch(deployment).traits, deployment.name)
-        hours = pipeline.deadline_hours
-        allowed = timedelta(hours=hours) if hours is not None else self.policy.job_deadline
+        traits = self.providers.batch(deployment).traits
+        check_endpoint(endpoint, traits, deployment.name)
+        allowed = self.policy.deadline(pipeline.deadline_hours, traits.window)
         return Job(
             id=asked.id,
             tenant=asked.tenant,

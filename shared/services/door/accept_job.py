@@ -6,7 +6,7 @@ The pulse comes before the record: from the record's first moment the sweep woul
 import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
@@ -103,8 +103,7 @@ class AcceptJob:
 
     def _job(self, tenant: Tenant, body: JobBody, checked: Checked, job_id: JobId) -> Job:
         now = self.clock.now()
-        hours = body.deadline_hours
-        deadline = timedelta(hours=hours) if hours is not None else self.policy.job_deadline
+        deadline = self.policy.deadline(body.deadline_hours, checked.window)
         return Job(
             id=job_id,
             tenant=tenant.id,

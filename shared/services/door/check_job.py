@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import batched
 from typing import Final
 
@@ -42,7 +43,10 @@ LOOK_UPS: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What the job will be. `references`: path and version of every document that inputs refer to."""
+    """What the job will be. `references`: path and version of every document that inputs refer to.
+
+    `window` is what its provider may take.
+    """
 
     deployment: Deployment
     alias: Alias
@@ -50,6 +54,7 @@ class Checked:
     endpoint: Endpoint
     references: dict[str, str]
     in_full: bool
+    window: timedelta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +86,7 @@ class CheckJob:
             endpoint=endpoint,
             references=references,
             in_full=in_full,
+            window=traits.window,
         )
 
     async def _check_lines(
@@ -169,6 +175,7 @@ def _unaddressed(body: JobBody) -> Checked:
         endpoint=body.endpoint or Endpoint.CHAT,
         references={},
         in_full=False,
+        window=timedelta(0),
     )
 
 

@@ -224,3 +224,17 @@ async def test_a_pulse_that_was_written_since_it_was_read_is_not_buried() -> Non
 
     with pytest.raises(Conflict):
         await pulses.bury(read)
+
+
+@pytest.mark.parametrize(
+    ("window", "asked", "hours"), [(24, None, 30), (96, None, 102), (96, 50, 50), (1, None, 30)]
+)
+async def test_a_job_is_late_when_its_provider_has_had_its_time(
+    window: int, asked: float | None, hours: float
+) -> None:
+    world = World()
+    world.provider.habits.window = timedelta(hours=window)
+
+    job = await world.submit(a_body(["a"], **({} if asked is None else {"deadline_hours": asked})))
+
+    assert job.deadline_at - job.created_at == timedelta(hours=hours)

@@ -168,6 +168,93 @@ async def test_an_ambiguous_look_up_pauses_the_chunk_with_a_finding_and_never_cr
     assert len(world.announced("postern.finding.raised")) == 1
 
 
+# Without keys
+
+
+def without_keys(*, requests: int = 1) -> World:
+    world = World(limits=Limits(requests=requests, bytes=10**6, line_bytes=10**6))
+    world.provider.habits.keyless = True
+    world.provider.habits.runs_for = timedelta(hours=1)
+    return world
+
+
+async def batches_of(world: World, job: Job) -> list[str | None]:
+    return [chunk.remote.batch for chunk in await world.chunks.of(job.id)]
+
+
+async def test_without_keys_a_chunk_that_was_never_sent_takes_nobodys_batch() -> None:
+    world = without_keys()
+    job = await world.submit(a_body(["a", "b", "c"]))
+
+    await world.run()
+
+    assert len(world.provider.created) == len(set(await batches_of(world, job))) == 3
+    assert await world.outcomes(job) == {"succeeded": 3}
+    assert await world.findings() == []
+
+
+async def test_without_keys_the_only_likely_batch_is_adopted() -> None:
+    world = without_keys()
+    job = await world.planned(a_body(["a"]))
+    world.provider.lost_create_answers = 1
+
+    assert await world.advance(job) == HICCUP
+    await world.advance(job)
+
+    assert len(world.provider.created) == 1
+    assert (await world.chunk(job)).state is ChunkState.SUBMITTED
+
+
+async def test_without_keys_a_batch_of_another_size_is_not_adopted() -> None:
+    world = without_keys(requests=2)
+    job = await world.planned(a_body(["a"]))
+    await world.planned(a_body(["b", "c"]))
+    faults(world, "create", Unknowable("no answer"))
+
+    await world.advance(job)
+    world.clock.advance(timedelta(seconds=LEASE))
+    await world.advance(job)
+
+    assert len(world.provider.created) == 1
+    assert (await world.chunk(job)).state is ChunkState.SUBMITTED
+
+
+async def test_without_keys_several_that_lost_their_answers_wait_until_the_results_tell() -> None:
+    world = without_keys()
+    world.provider.lost_create_answers = 3
+    job = await world.submit(a_body(["a", "b", "c"]))
+
+    await world.pass_time(minutes=30)
+    unsure = await batches_of(world, job)
+    await world.run()
+
+    assert unsure == [None, None, None]
+    assert len(world.provider.created) == 3
+    assert await world.outcomes(job) == {"succeeded": 3}
+    assert {finding.kind for finding in await world.findings()} == {FindingKind.AMBIGUOUS_BATCH}
+
+
+async def test_without_keys_the_batch_of_a_chunk_that_is_creating_is_left_to_it() -> None:
+    world = without_keys()
+    first = await world.planned(a_body(["a"]))
+    second = await world.planned(a_body(["b"]))
+    faults(world, "create", Unknowable("the first one's create never arrived"))
+    await world.advance(first)
+    world.provider.lost_create_answers = 1
+    await world.advance(second)
+
+    waits = [await world.advance(first) for _ in range(3)]
+    held = (await world.chunk(first)).remote.batch
+    world.clock.advance(timedelta(hours=2))
+    await world.advance(second)
+    await world.advance(first)
+
+    assert waits == [HICCUP] * 3
+    assert held is None
+    assert len(world.provider.created) == 2
+    assert (await world.chunk(first)).remote.batch != (await world.chunk(second)).remote.batch
+
+
 # No room
 
 

@@ -22,6 +22,43 @@ async def test_a_batch_of_ours_is_no_finding() -> None:
     assert await kinds(world) == []
 
 
+async def test_a_batch_of_ours_is_known_by_its_id_where_batches_carry_no_key() -> None:
+    world = World()
+    world.provider.habits.keyless = True
+    await world.submit(a_body(["text"]))
+    await world.run()
+
+    await world.app.sweep(world.engine)
+
+    assert await kinds(world) == []
+
+
+async def test_a_batch_without_a_key_that_nobody_has_is_a_side_door() -> None:
+    world = World()
+    world.provider.habits.keyless = True
+    await world.submit(a_body(["text"]))
+    await world.run()
+    line = world.provider.write_line(RequestKey("run-1"), Endpoint.CHAT, {"messages": []})
+    chunk = chunk_input(ChunkKey("nobody"), line)
+    world.provider.open_side_door((await world.provider.stage(chunk)).id)
+
+    await world.app.sweep(world.engine)
+
+    assert await kinds(world) == [FindingKind.SIDE_DOOR]
+
+
+async def test_a_batch_whose_create_lost_its_answer_is_given_time_to_be_claimed() -> None:
+    world = World()
+    world.provider.habits.keyless = True
+    world.provider.lost_create_answers = 1
+    job = await world.planned(a_body(["text"]))
+    await world.advance(job)
+
+    await world.app.sweep(world.engine)
+
+    assert await kinds(world) == []
+
+
 async def test_a_batch_that_carries_our_key_without_a_record_is_found_once() -> None:
     world = World()
     key = ChunkKey("job_0123456789abcdef-0-1-1")
