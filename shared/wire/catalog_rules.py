@@ -9,7 +9,7 @@ from shared.wire.catalog_models import AliasEntry, DeploymentEntry, PipelineEntr
 from shared.wire.catalog_yaml import Where
 
 _WITHOUT_EMBEDDINGS: Final = {
-    Lane.MINUTES: frozenset({"anthropic"}),
+    Lane.MINUTES: frozenset({"anthropic", "vertex"}),
     Lane.HOURS: frozenset({"anthropic", "azure_openai", "vertex"}),
 }
 
