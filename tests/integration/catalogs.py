@@ -9,6 +9,7 @@ KEYS = {
     "support": "support-black-box-key",
     "retail": "retail-black-box-key",
     "strict": "strict-black-box-key",
+    "clients": "clients-black-box-key",
     "operators": "operators-black-box-key",
 }
 
@@ -55,6 +56,7 @@ def _tenants() -> dict[str, dict[str, Any]]:
         "support": {"keys": [digest(KEYS["support"])], "weight": 2},
         "retail": {"keys": [digest(KEYS["retail"])]},
         "strict": {"keys": [digest(KEYS["strict"])], "required_tags": ["project", "owner"]},
+        "clients": {"keys": [digest(KEYS["clients"])]},
         "operators": {"keys": [digest(KEYS["operators"])], "admin": True},
     }
 
