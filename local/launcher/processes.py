@@ -56,7 +56,7 @@ def stack_processes(layout: Layout) -> tuple[Process, ...]:
         python_module(layout, "simulator", url=f"{layout.simulator}/_sim/health"),
         servicebus(layout),
         change_feed(layout),
-        host(layout, PROJECT),
+        host(layout, layout.app or PROJECT),
     )
 
 
