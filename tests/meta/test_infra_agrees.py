@@ -419,19 +419,3 @@ def test_every_stage_asks_for_outputs_that_there_are() -> None:
 
     assert set(asked.split()) <= set(template("main.bicep").outputs)
     assert set(template("subscriptions.bicep").params) == set(re.findall(r'"(\w+)=\$', scripts))
-
-
-def test_every_alert_is_explained_and_every_explanation_has_its_alert() -> None:
-    rows = re.findall(
-        r"^\| `([\w-]+)` \| (\d?)", (ROOT / "docs" / "reference" / "alerts.md").read_text(), re.MULTILINE
-    )
-    told = {name: int(severity) for name, severity in rows if severity}
-    others = {name for name, severity in rows if not severity}
-    alerts = [literal(variable("modules/alerts.bicep", name)) for name in ("fromLogs", "fromMetrics")]
-
-    assert told == {
-        each["name"]: each["severity"] for group in alerts if isinstance(group, list) for each in group
-    }
-    assert others == {"batch-account-changed-N", "month"}
-    assert "-batch-account-changed-${i}" in template("modules/alerts.bicep").source.content
-    assert "-month'" in template("modules/costs.bicep").source.content
