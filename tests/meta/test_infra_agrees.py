@@ -355,9 +355,9 @@ def test_every_query_belongs_to_an_alert() -> None:
 
 def test_every_template_below_modules_is_used() -> None:
     used = {
-        (each.path.parent / part.path).resolve()
+        (each.path.parent / written).resolve()
         for each in PROJECT.templates()
-        for part in (*each.modules.values(), *each.imports.values())
+        for written in [*(m.path for m in each.modules.values()), *(i.path for i in each.imports.values())]
     }
 
     assert {path.resolve() for path in (INFRA / "modules").glob("*.bicep")} <= used
