@@ -28,6 +28,14 @@ PROVIDERS: dict[str, dict[str, Any]] = {
     "anthropic": {"base_url": "${SIMULATOR_URL}/anthropic", "model": "claude-sonnet-5"},
     "openai": {"base_url": "${SIMULATOR_URL}/openai/v1", "model": "gpt-4.1-mini"},
     "openai_compatible": {"base_url": "${SIMULATOR_URL}/compatible/v1", "model": "llama-3.3-70b"},
+    "vertex": {
+        "base_url": "${SIMULATOR_URL}/vertex",
+        "storage_url": "${SIMULATOR_URL}/gcs",
+        "project": "simulated",
+        "location": "europe-west4",
+        "bucket": "batches",
+        "model": "gemini-3.8-flash",
+    },
 }
 
 
