@@ -29,6 +29,14 @@ PROVIDERS: dict[str, dict[str, Any]] = {
     "mistral": {"base_url": "${SIMULATOR_URL}/mistral", "model": "mistral-small-latest"},
     "openai": {"base_url": "${SIMULATOR_URL}/openai/v1", "model": "gpt-4.1-mini"},
     "openai_compatible": {"base_url": "${SIMULATOR_URL}/compatible/v1", "model": "llama-3.3-70b"},
+    "vertex": {
+        "base_url": "${SIMULATOR_URL}/vertex",
+        "storage_url": "${SIMULATOR_URL}/gcs",
+        "project": "simulated",
+        "location": "europe-west4",
+        "bucket": "batches",
+        "model": "gemini-3.8-flash",
+    },
 }
 
 
