@@ -9,6 +9,7 @@ FILES: Final = "files"
 INPUTS: Final = "inputs"
 JOBS: Final = "jobs"
 RESULTS: Final = "results"
+_OWN_BATCHES: Final = f"{JOBS}/_batches/"
 UPLOADS: Final = "uploads"
 # Of a blob, in UTF-16 units.
 MAX_NAME: Final = 1024
@@ -57,8 +58,14 @@ def job_folder(tenant: TenantId, job: JobId) -> str:
 
 
 def own_batch(key: ChunkKey) -> str:
-    """The folder of a batch that we run ourselves. No tenant can be called so: names begin otherwise."""
-    return f"{JOBS}/_batches/{key}/"
+    """The folder of a batch that is kept in our storage. No tenant can be called so: names begin otherwise."""
+    return f"{_OWN_BATCHES}{key}/"
+
+
+def key_of_own_batch(path: str) -> ChunkKey | None:
+    """The batch in whose folder this lies; None if it lies elsewhere."""
+    key, folder, _ = path.removeprefix(_OWN_BATCHES).partition("/")
+    return ChunkKey(key) if path.startswith(_OWN_BATCHES) and folder and key else None
 
 
 class JobPaths:
