@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from benchmarks import lines, reads, stack, stages
+from benchmarks import documents, lines, reads, stack, stages
 from benchmarks.figures import Figures
 from benchmarks.machine import load, machine
 from local.stack import Stack, start_stack
 
 LATEST: Final = Path(__file__).parent / "latest.json"
-NAMES: Final = ("lines", "stages", "many", "references", "stack", "reads")
+NAMES: Final = ("lines", "stages", "many", "references", "stack", "reads", "documents")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,7 @@ class Sizes:
     references: int
     stack: int
     reads: int
+    documents: int
 
 
 FULL: Final = Sizes(
@@ -39,9 +40,17 @@ FULL: Final = Sizes(
     references=3_000,
     stack=50_000,
     reads=100_000,
+    documents=300,
 )
 QUICK: Final = Sizes(
-    lines=5_000, stages=(5_000,), runs=1, many=20_000, references=50, stack=2_000, reads=1_000
+    lines=5_000,
+    stages=(5_000,),
+    runs=1,
+    many=20_000,
+    references=50,
+    stack=2_000,
+    reads=1_000,
+    documents=40,
 )
 
 
@@ -62,6 +71,7 @@ def plan(figures: Figures, here: Stack, sizes: Sizes) -> dict[str, Callable[[], 
         "references": lambda: stages.measure_references(figures, storage=here.storage, size=sizes.references),
         "stack": lambda: stack.measure(figures, stack=here, size=sizes.stack),
         "reads": lambda: reads.measure(figures, stack=here, reads=sizes.reads),
+        "documents": lambda: documents.measure(figures, count=sizes.documents),
     }
 
 

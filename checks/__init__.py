@@ -1,1 +1,1 @@
-"""Checks of what is deployed, without anything to deploy it to. Never deployed itself."""
+"""Checks of what is deployed: before, without anything to deploy it to, and after, from outside. Never deployed."""

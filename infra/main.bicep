@@ -20,6 +20,9 @@ param isPrivate bool
 @description('Whether callers may reach the app from the Internet although the rest is private.')
 param isDoorPublic bool = !isPrivate
 
+@description('Storage events come by queue, not to the app\'s webhook: for a private network, and for the app in containers.')
+param eventsByQueue bool = isPrivate
+
 @description('Address range of the network that isPrivate makes: a /24 or larger that no peer uses.')
 param addressPrefix string = '10.90.0.0/24'
 
@@ -187,6 +190,7 @@ module events 'modules/events.bicep' = {
     location: location
     tags: tags
     isPrivate: isPrivate
+    byQueue: eventsByQueue
     principalId: identity.outputs.principalId
     storageName: storage.outputs.name
     busName: messaging.outputs.name
@@ -339,11 +343,11 @@ module costs 'modules/costs.bicep' = {
 output appSettings object = settings
 
 // What the scripts of the later stages need to know. No secret is among it.
-output appName string = app.outputs.name
-output appUrl string = 'https://${app.outputs.host}'
-output storageName string = storage.outputs.name
-output systemTopicName string = events.outputs.systemTopicName
-output batchAccountName string = batchModels.outputs.name
-output appPrincipalId string = identity.outputs.principalId
-output isPrivate bool = isPrivate
-output blobEndpoint string = storage.outputs.blobEndpoint
+output APP_NAME string = app.outputs.name
+output APP_URL string = 'https://${app.outputs.host}'
+output STORAGE_NAME string = storage.outputs.name
+output SYSTEM_TOPIC_NAME string = events.outputs.systemTopicName
+output BATCH_ACCOUNT_NAME string = batchModels.outputs.name
+output APP_PRINCIPAL_ID string = identity.outputs.principalId
+output EVENTS_BY_QUEUE bool = eventsByQueue
+output BLOB_ENDPOINT string = storage.outputs.blobEndpoint

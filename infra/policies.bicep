@@ -7,10 +7,10 @@ targetScope = 'subscription'
 @description('Resource group of Postern.')
 param groupName string
 
-@description('Name of the account for batches: output batchAccountName of main.bicep.')
+@description('Name of the account for batches: output BATCH_ACCOUNT_NAME of main.bicep.')
 param batchAccountName string
 
-@description('The app\'s identity: output appPrincipalId of main.bicep.')
+@description('The app\'s identity: output APP_PRINCIPAL_ID of main.bicep.')
 param appPrincipalId string
 
 @description('Deny, or only report: Audit.')

@@ -1,15 +1,15 @@
 // The second stage, after the code is live: storage events to the webhook of the blob trigger. Event Grid asks the
-// webhook whether it is wanted, and its key does not exist before a host with that trigger has run. In a private
-// network there is no second stage: see modules/events.bicep.
+// webhook whether it is wanted, and its key does not exist before a host with that trigger has run. With
+// eventsByQueue there is no second stage: see modules/events.bicep.
 targetScope = 'resourceGroup'
 
-@description('Name of the Function App: output appName of main.bicep.')
+@description('Name of the Function App: output APP_NAME of main.bicep.')
 param appName string
 
-@description('Name of the storage account\'s system topic: output systemTopicName of main.bicep.')
+@description('Name of the storage account\'s system topic: output SYSTEM_TOPIC_NAME of main.bicep.')
 param systemTopicName string
 
-@description('Name of the account with the drop zone: output storageName of main.bicep.')
+@description('Name of the account with the drop zone: output STORAGE_NAME of main.bicep.')
 param storageName string
 
 resource app 'Microsoft.Web/sites@2024-11-01' existing = {

@@ -12,8 +12,11 @@ param location string
 @description('Tags of every resource.')
 param tags object
 
-@description('Whether the topic is reached through a private endpoint only, and the app cannot be reached by Event Grid.')
+@description('Whether the topic is reached through a private endpoint only.')
 param isPrivate bool
+
+@description('Whether storage events go to the queue: where Event Grid cannot reach the app, it must be so.')
+param byQueue bool
 
 @description('Who the app is.')
 param principalId string
@@ -85,7 +88,7 @@ resource systemTopic 'Microsoft.EventGrid/systemTopics@2025-02-15' = {
   }
 }
 
-resource mayDeliver 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (isPrivate) {
+resource mayDeliver 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (byQueue) {
   scope: storageEvents
   name: guid(storageEvents.id, systemTopic.id, deliveryRoles.storageEventsQueue)
   properties: {
@@ -110,8 +113,8 @@ resource mayLeaveDeadLetters 'Microsoft.Authorization/roleAssignments@2022-04-01
   }
 }
 
-// In a private network Event Grid cannot reach the app's webhook: straight to the queue, by identity, in one stage.
-resource toQueue 'Microsoft.EventGrid/systemTopics/eventSubscriptions@2025-02-15' = if (isPrivate) {
+// Straight to the queue, by identity, in one stage. In a private network Event Grid cannot reach the app's webhook.
+resource toQueue 'Microsoft.EventGrid/systemTopics/eventSubscriptions@2025-02-15' = if (byQueue) {
   parent: systemTopic
   name: 'documents'
   properties: {

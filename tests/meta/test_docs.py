@@ -27,6 +27,8 @@ PAGES = sorted(
         *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "examples/README.md")),
         *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "local").rglob("*.md"),
+        *(ROOT / "infra").rglob("*.md"),
+        *(ROOT / "checks").rglob("*.md"),
     ]
 )
 PAGE_SECONDS = 90

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import yaml
 from tree_sitter import Node
 
 from checks.bicep.parameters import read_parameters
@@ -353,3 +354,22 @@ def test_nothing_in_the_templates_is_a_setting_nobody_knows() -> None:
 
     # In a container nobody else says which runtime it is.
     assert named_settings <= set(defaults()) | set(our_settings()) | {"FUNCTIONS_WORKER_RUNTIME"}
+
+
+def test_azd_knows_the_app_and_its_stages() -> None:
+    azure = yaml.safe_load((ROOT / "azure.yaml").read_text())
+
+    assert azure["services"]["app"]["language"] == "python"
+    assert "'azd-service-name': 'app'" in template("modules/app.bicep").source.content
+    for hook in azure["hooks"].values():
+        program = ROOT / hook["run"]
+        assert program.is_file(), program
+        assert program.stat().st_mode & 0o100, f"{program} cannot be run"
+
+
+def test_every_stage_asks_for_outputs_that_there_are() -> None:
+    scripts = "".join(file.read_text() for file in (INFRA / "scripts").glob("*.sh"))
+    (asked,) = re.findall(r"for name in ([A-Z_ ]+); do", scripts)
+
+    assert set(asked.split()) <= set(template("main.bicep").outputs)
+    assert set(template("subscriptions.bicep").params) == set(re.findall(r'"(\w+)=\$', scripts))

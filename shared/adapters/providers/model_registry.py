@@ -12,7 +12,7 @@ from shared.ports.models import Model
 
 _OPENAI: Final = "shared.adapters.providers.openai_models"
 # Module, and the function in it that takes a deployment and a connection.
-_MAKERS: Final = {
+MAKERS: Final = {
     "anthropic": ("shared.adapters.providers.anthropic_api", "model"),
     "azure_openai": (_OPENAI, "azure"),
     "openai": (_OPENAI, "plain"),
@@ -56,11 +56,11 @@ class ModelRegistry:
 
 
 def _maker(deployment: Deployment) -> _Make:
-    found = _MAKERS.get(deployment.provider)
+    found = MAKERS.get(deployment.provider)
     if found is None:
         raise GiveUp(
             f"deployment {deployment.name!r}: provider {deployment.provider!r} does not answer at once;"
-            f" these do: {', '.join(sorted(_MAKERS))}"
+            f" these do: {', '.join(sorted(MAKERS))}"
         )
     module, name = found
     return cast("_Make", getattr(importlib.import_module(module), name))

@@ -9,8 +9,8 @@ from shared.domain.errors import GiveUp
 from shared.domain.ids import DeploymentName
 from shared.ports.providers import BatchProvider
 
-# Each module has `connect(deployment, connection)`.
-_MODULES: Final = {
+# Each module has `TRAITS`, and `connect(deployment, connection)`.
+MODULES: Final = {
     "anthropic": "shared.adapters.providers.anthropic_api",
     "azure_openai": "shared.adapters.providers.azure_openai",
     "mistral": "shared.adapters.providers.mistral",
@@ -55,10 +55,10 @@ class ProviderRegistry:
 
 
 def _module(deployment: Deployment) -> _Module:
-    path = _MODULES.get(deployment.provider)
+    path = MODULES.get(deployment.provider)
     if path is None:
         raise GiveUp(
             f"deployment {deployment.name!r}: provider {deployment.provider!r} has no batch adapter;"
-            f" there is one for {', '.join(sorted(_MODULES))}"
+            f" there is one for {', '.join(sorted(MODULES))}"
         )
     return cast("_Module", importlib.import_module(path))

@@ -17,6 +17,7 @@ from shared.ports.blobs import BlobInfo, Blobs
 from shared.ports.catalog import CatalogSource
 from shared.ports.clock import Clock
 from shared.services.documents.describe import Described, describe
+from shared.services.documents.event_progress import EventProgress
 from shared.services.documents.finish_document import FinishDocument
 from shared.services.documents.send_claim import SendClaim
 from shared.stores.documents import Documents, Gathering, OpenDocument, OpenDocuments, Paths, owner_of
@@ -56,20 +57,23 @@ class ClaimDocument:
     clock: Clock
     send: SendClaim
     finish: FinishDocument
+    progress: EventProgress
 
-    async def __call__(self, blob_path: str) -> Claimed:
+    async def __call__(self, blob_path: str, *, by_event: bool = True) -> Claimed:
         """`blob_path`: `container/name`, the name raw. Safe to repeat, and to call in parallel."""
-        claimed = await self._claim(blob_path)
+        claimed = await self._claim(blob_path, by_event=by_event)
         log.info("document.claimed", extra={"what": claimed.value})
         return claimed
 
-    async def _claim(self, blob_path: str) -> Claimed:
+    async def _claim(self, blob_path: str, *, by_event: bool) -> Claimed:
         drop = read_drop(blob_path)
         if drop is None:
             return Claimed.FOREIGN
         seen = await self._look(drop, blob_path)
         if isinstance(seen, Claimed):
             return seen
+        if by_event:
+            await self.progress.note(seen.info.modified_at)
         described = describe(drop, seen.info, seen.versions, await self.catalog.current(), self.clock.now())
         found = None if seen.first else await self._recorded(described.document)
         if found is None:

@@ -15,6 +15,7 @@ from shared.services.announce import Announce, Notice
 from shared.services.documents.claim_document import ClaimDocument
 from shared.services.documents.deliver_documents import DeliverDocuments
 from shared.services.documents.erase_document import EraseDocument
+from shared.services.documents.event_progress import EventProgress
 from shared.services.documents.finish_document import BookDocument, FinishDocument
 from shared.services.documents.gather_documents import GatherDocuments
 from shared.services.documents.grip import TakeDocument
@@ -76,6 +77,7 @@ class DocumentLane:
         self._open = OpenDocuments(ports.tables)
         self._gathering = Gathering(ports.tables)
         self._cursors = Cursors(ports.tables)
+        self._progress = EventProgress(cursors=self._cursors, clock=ports.clock)
         book = BookDocument(ledger=Ledger(ports.tables), catalog=ports.catalog, prices=ports.prices)
         self.finish = self._finish(book, announce)
         self.send = SendClaim(documents=self._documents, queue=ports.queue)
@@ -108,6 +110,7 @@ class DocumentLane:
             clock=self._ports.clock,
             send=self.send,
             finish=self.finish,
+            progress=self._progress,
         )
 
     def _postpone(self, book: BookDocument) -> Postpone:
@@ -202,6 +205,7 @@ class DocumentLane:
         self.sweep_drop_zone = SweepDropZone(
             documents=self._documents,
             cursors=self._cursors,
+            progress=self._progress,
             blobs=ports.blobs,
             catalog=ports.catalog,
             claim=self.claim,

@@ -20,6 +20,7 @@ from shared.ports.catalog import CatalogSource
 from shared.ports.clock import Clock
 from shared.services.announce import Notice
 from shared.services.documents.claim_document import ClaimDocument, Claimed
+from shared.services.documents.event_progress import EventProgress
 from shared.services.policy import Policy
 from shared.stores.cursors import Cursors, Round
 from shared.stores.documents import Documents
@@ -39,6 +40,7 @@ SIDE_BY_SIDE: Final = 16
 class SweepDropZone:
     documents: Documents
     cursors: Cursors
+    progress: EventProgress
     blobs: Blobs
     catalog: CatalogSource
     claim: ClaimDocument
@@ -49,16 +51,19 @@ class SweepDropZone:
     async def __call__(self) -> None:
         now = self.clock.now()
         place = await self.cursors.find(NAME) or Round(cursor=None, began_at=now)
+        overdue = await self.progress.overdue_before(self.policy.stuck_after)
         if place.cursor is None:
-            place = replace(place, began_at=now)
+            # What is young, or behind others in the claims' queue, is left to its event: the next round looks
+            # at it again.
+            place = replace(place, began_at=overdue + self.policy.stuck_after)
+        overdue = max(overdue, place.began_at - self.policy.stuck_after)
         look_ups = 0
         for _ in range(MAX_PAGES):
             page = await self._page(place)
             if not page.blobs and place.cursor is None:
                 return  # nothing was ever dropped, so there is nothing to remember
-            look_ups += await self._look_at(page, place)
+            look_ups += await self._look_at(page, place, overdue)
             if page.cursor is None:
-                # What is young by now may still have its event to come: the next round looks at it again.
                 seen = place.began_at - self.policy.stuck_after
                 place = Round(cursor=None, began_at=now, verified_until=seen)
                 break
@@ -74,25 +79,20 @@ class SweepDropZone:
         except NotFound:
             return await self.blobs.page(prefix)
 
-    async def _look_at(self, page: BlobPage, place: Round) -> int:
+    async def _look_at(self, page: BlobPage, place: Round, overdue: datetime) -> int:
         """How many records were looked up."""
-        candidates = [info for info in page.blobs if self._is_candidate(info, place)]
+        candidates = [info for info in page.blobs if _is_candidate(info, place, overdue)]
         catalog = await self.catalog.current()
         for some in batched(candidates, SIDE_BY_SIDE, strict=False):
             await asyncio.gather(*(self._check(info, catalog) for info in some))
         return len(candidates)
-
-    def _is_candidate(self, info: BlobInfo, place: Round) -> bool:
-        if self.clock.now() - info.modified_at <= self.policy.stuck_after:
-            return False
-        return place.verified_until is None or info.modified_at >= place.verified_until
 
     async def _check(self, info: BlobInfo, catalog: Catalog) -> None:
         drop = read_drop(info.path)
         if drop is None or await self._is_known(drop, info, catalog):
             return
         try:
-            if await self.claim(info.path) is Claimed.NEW:
+            if await self.claim(info.path, by_event=False) is Claimed.NEW:
                 await self.notice(missed_finding(drop, info, catalog, self.clock.now()))
         except PosternError as error:
             log.warning("sweep.look_failed", extra={"what": "drop", "why": str(error)})
@@ -104,6 +104,12 @@ class SweepDropZone:
             return True
         # Its tenant or pipeline may not have been known when it was claimed.
         return await self.documents.find(None, name) is not None
+
+
+def _is_candidate(info: BlobInfo, place: Round, overdue: datetime) -> bool:
+    if info.modified_at >= overdue:
+        return False
+    return place.verified_until is None or info.modified_at >= place.verified_until
 
 
 def missed_finding(drop: Drop, info: BlobInfo, catalog: Catalog, now: datetime) -> Finding:

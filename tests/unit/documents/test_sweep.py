@@ -44,6 +44,70 @@ async def test_a_drop_whose_event_never_came_is_claimed_once_it_is_old_enough(wo
     assert await kinds(world) == ["missed_event"]
 
 
+async def test_claims_that_are_behind_are_no_missed_events(world: DocumentWorld) -> None:
+    """A flood takes longer than the sweep waits for an event: what has its turn to come is left alone."""
+    places = []
+    for n in range(12):
+        places.append(await world.drop(f"support/notes/{n:02}.txt"))
+        world.clock.advance(timedelta(minutes=2))
+    for place in places[:-2]:
+        world.clock.advance(timedelta(minutes=5))
+        await world.app.claim_document(place)
+        await world.sweep()
+
+    assert await kinds(world) == []
+    assert len(await world.all()) == 10
+    for place in places[-2:]:
+        await world.app.claim_document(place)
+    world.clock.advance(STUCK)
+    await world.sweep()
+    assert "missed_event" not in await kinds(world)
+
+
+async def test_an_event_that_others_have_overtaken_is_missed_although_there_is_much_to_do(
+    world: DocumentWorld,
+) -> None:
+    await world.drop(NOTE)
+    for n in range(12):
+        world.clock.advance(timedelta(minutes=2))
+        await world.claim(f"support/notes/later-{n}.txt")
+        await world.sweep()
+
+    assert await kinds(world) == ["missed_event"]
+    assert len(await world.all()) == 13
+
+
+async def test_claims_that_never_come_forward_are_not_waited_for_for_ever(world: DocumentWorld) -> None:
+    old = await world.drop("support/notes/old.txt")
+    world.clock.advance(timedelta(minutes=1))
+    await world.drop(NOTE)
+    passes = 0
+    while len(await world.all()) < 2:
+        world.clock.advance(timedelta(minutes=10))
+        await world.app.claim_document(old)
+        await world.sweep()
+        passes += 1
+        assert passes < 20
+    assert passes > 15
+    assert await kinds(world) == ["late_document", "missed_event"]
+
+
+async def test_what_was_left_to_its_event_is_looked_at_again(world: DocumentWorld) -> None:
+    first = await world.drop("support/notes/first.txt")
+    world.clock.advance(timedelta(minutes=1))
+    await world.drop(NOTE)
+    world.clock.advance(STUCK)
+    await world.app.claim_document(first)
+    await world.sweep()
+    await world.sweep()
+    assert len(await world.all()) == 1
+
+    world.clock.advance(STUCK)
+    await world.sweep()
+    assert len(await world.all()) == 2
+    assert await kinds(world) == ["missed_event"]
+
+
 async def test_what_has_its_record_is_left_alone(world: DocumentWorld) -> None:
     await world.process(NOTE)
     await world.claim("nobody/notes/a.txt")
