@@ -6,7 +6,7 @@ PYTHON := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 NODE_INSTALLED := node_modules/.installed
 # What holds figures that follow from the catalogue.
-SIZED := host.json infra/kubernetes/settings.yaml infra/kubernetes/documents.yaml infra/container-apps/main.bicep
+SIZED := host.json infra/kubernetes/settings.yaml infra/kubernetes/documents.yaml infra/container-apps/main.bicep infra/main.bicep
 
 help: ## What can be done here
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12

@@ -2,6 +2,7 @@
 
 import click
 
+from cli.capacity.command import capacity
 from cli.scale.command import scale
 
 
@@ -11,6 +12,7 @@ def main() -> None:
 
 
 main.add_command(scale)
+main.add_command(capacity)
 
 if __name__ == "__main__":
     main(prog_name="postern")

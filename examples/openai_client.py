@@ -10,7 +10,8 @@ import argparse
 import json
 import time
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from openai import APIStatusError, BadRequestError, NotFoundError, OpenAI
 from openai.types import Batch
@@ -18,7 +19,7 @@ from openai.types import Batch
 type Json = dict[str, Any]
 
 LINES = 1_000
-ENDPOINT = "/v1/chat/completions"
+ENDPOINT: Final = "/v1/chat/completions"
 OVER = frozenset({"completed", "failed", "expired", "cancelled"})
 PATIENCE = 90.0
 
@@ -53,7 +54,6 @@ class Walk:
         self.lists(batch)
         self.bad_batch("bad json", jsonl([line("a", self.model, "Fine.")]) + b"{broken\n")
         self.bad_batch("same id twice", jsonl([line("a", self.model, "One.")] * 2))
-        self.bad_batch("no such model", jsonl([line("a", "no-such-model", "One.")]))
         self.bad_batch("two models", jsonl([line("a", self.model, "One."), line("b", "gpt-5-nano", "Two.")]))
         self.cancelled()
         self.refusals(batch)
@@ -173,9 +173,7 @@ class Walk:
     def deleted(self, batch: Batch) -> None:
         for name, file in (("input", batch.input_file_id), ("output", batch.output_file_id)):
             self.seen[f"deleted {name}"] = self.client.files.delete(str(file)).to_dict()
-            self.seen[f"deleted {name} again"] = refusal_of(
-                lambda file=file: self.client.files.delete(str(file))
-            )
+            self.seen[f"deleted {name} again"] = refusal_of(partial(self.client.files.delete, str(file)))
 
 
 def refusal_of(call: Callable[[], object]) -> Json:

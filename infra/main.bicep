@@ -69,6 +69,11 @@ param logDays int = 90
 @maxValue(1000)
 param maximumInstances int = 40
 
+@description('Messages that an instance takes at once; the host multiplies them by its cores (2 with 4096 MB). Fewer than in host.json, because each of so many instances has a smaller part of the quota: postern scale --write keeps it.')
+@minValue(1)
+@maxValue(125)
+param maxConcurrentCalls int = 16
+
 @description('Memory of an instance in MB.')
 @allowed([
   512
@@ -263,6 +268,7 @@ var ourSettings = {
   POSTERN_EVENTS_ENDPOINT: events.outputs.topicEndpoint
   POSTERN_RESULT_DAYS: string(resultDays)
   POSTERN_MAX_INSTANCES: string(maximumInstances)
+  AzureFunctionsJobHost__extensions__serviceBus__maxConcurrentCalls: string(maxConcurrentCalls)
   POSTERN_ENTRA_ISSUER: empty(entraAudience) ? '' : '${loginEndpoint}${tenant().tenantId}/v2.0'
   POSTERN_ENTRA_AUDIENCE: entraAudience
   POSTERN_OPENAI_SCOPE: modelScope

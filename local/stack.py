@@ -194,11 +194,16 @@ def start_stack(
     *,
     sweep: bool = True,
     port: int | None = None,
+    app: Path | None = None,
     command: Sequence[str] = COMMAND,
 ) -> Iterator[Stack]:
-    """A stack that runs while the block does; without `data` in a temporary folder."""
+    """A stack that runs while the block does; without `data` in a temporary folder.
+
+    `app` None: the app of this checkout.
+    """
     arguments = [part for name, value in (settings or {}).items() for part in ("--set", f"{name}={value}")]
     arguments += [] if catalog is None else ["--catalog", str(catalog)]
+    arguments += [] if app is None else ["--app", str(app)]
     arguments += [] if sweep else ["--no-sweep"]
     arguments += [] if port is None else ["--port", str(port)]
     folder = data or Path(tempfile.mkdtemp(prefix="postern-"))

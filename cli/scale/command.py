@@ -1,30 +1,25 @@
 """`postern scale`."""
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import click
 from rich.console import Console
 
+from cli import catalogs
 from cli.scale.limits import FORMS
 from cli.scale.reckoning import Sizing, Work, as_json, size
 from cli.scale.shipped import Written, problems, read_files, write_files
 from cli.scale.tables import print_sizing
-from shared.domain.catalog import Catalog
-from shared.wire.catalog import CatalogRefused, read_catalog
 
 WIDTH = 110
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FORM_NAMES = [form.name for form in FORMS]
 
 
 @click.command()
-@click.argument("files", nargs=-1, type=_FILE)
-@click.option(
-    "--catalog", type=_FILE, default="catalog.sample.yaml", show_default=True, help="The catalogue to read."
-)
+@click.argument("files", nargs=-1, type=catalogs.FILE)
+@catalogs.OPTION
 @click.option(
     "--form",
     "forms",
@@ -81,23 +76,12 @@ def scale(
     if files and not (check or write):
         raise click.UsageError("say what to do with the files: --check or --write")
     work = Work(tokens=tokens_per_document, seconds=seconds_per_call)
-    known = _read(catalog)
+    known = catalogs.read(catalog)
     sizings = {form.name: size(known, work, form) for form in FORMS}
     if files:
         _files(files, sizings, write=write)
     else:
         _print({name: sizings[name] for name in forms or _FORM_NAMES}, as_text=as_text)
-
-
-def _read(file: Path) -> Catalog:
-    content = file.read_bytes()
-    # Endpoints play no part here, so what `${NAME}` stands for need not be known.
-    names = re.findall(rb"\$\{(\w+)\}", content)
-    env = {name.decode("ascii", "replace"): "https://endpoint.invalid" for name in names}
-    try:
-        return read_catalog(content, file=str(file), env=env)
-    except CatalogRefused as refused:
-        raise click.ClickException(str(refused)) from refused
 
 
 def _print(sizings: Mapping[str, Sizing], *, as_text: bool) -> None:

@@ -71,8 +71,8 @@ PLACES: Final = (
     _manifest("messageCount", Figure.BACKLOG, '"'),
     _default("maxReplicas", CONTAINER_APPS, Figure.INSTANCES),
     _parameter("maxReplicas", CONTAINER_APPS, Figure.INSTANCES),
-    _default("maximumInstanceCount", FLEX, Figure.INSTANCES),
-    _parameter("maximumInstanceCount", FLEX, Figure.INSTANCES),
+    _default("maximumInstances", FLEX, Figure.INSTANCES),
+    _parameter("maximumInstances", FLEX, Figure.INSTANCES),
     _default("maxConcurrentCalls", FLEX, Figure.CALLS),
     _parameter("maxConcurrentCalls", FLEX, Figure.CALLS),
 )

@@ -16,11 +16,12 @@ _ACCOUNT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """`catalog` None means the built-in one; `overrides` are settings given on the command line."""
+    """`catalog` and `app` None mean the built-in ones; `overrides` are settings given on the command line."""
 
     data: Path
     ports: Mapping[str, int]
     catalog: Path | None = None
+    app: Path | None = None
     sweep: bool = True
     overrides: Mapping[str, str] = field(default_factory=dict)
 

@@ -108,6 +108,7 @@ async def _layout(options: Options, folder: DataFolder) -> Layout:
         data=folder.path,
         ports=ports,
         catalog=options.catalog,
+        app=options.app,
         sweep=options.sweep,
         overrides=options.settings,
     )

@@ -24,6 +24,7 @@ class Options:
     data: Path | None
     port: int | None
     catalog: Path | None
+    app: Path | None
     sweep: bool
     follow_parent: bool
     settings: dict[str, str]
@@ -45,6 +46,7 @@ def parse_options(arguments: Sequence[str]) -> Options:
     up.add_argument("--data", type=_folder, help="folder for all state (default: a temporary one)")
     up.add_argument("--port", type=_port, help="HTTP port (default: a free one, then always the same)")
     up.add_argument("--catalog", type=_existing_file, help="catalogue to use instead of the built-in one")
+    up.add_argument("--app", type=_app_folder, help="folder of the app to serve instead of this one")
     up.add_argument("--no-sweep", action="store_true", help="do not run the sweep on its timer")
     up.add_argument(
         "--follow-parent", action="store_true", help="end too when the program that started this one ends"
@@ -63,6 +65,7 @@ def parse_options(arguments: Sequence[str]) -> Options:
         data=given.data,
         port=given.port,
         catalog=given.catalog,
+        app=given.app,
         sweep=not given.no_sweep,
         follow_parent=given.follow_parent,
         settings=dict(given.settings),
@@ -87,6 +90,14 @@ def _existing_file(text: str) -> Path:
     if not file.is_file():
         raise argparse.ArgumentTypeError(f"there is no file {file}")
     return file
+
+
+def _app_folder(text: str) -> Path:
+    # Not resolved: a link may be turned to another version, which the host takes at its next start.
+    folder = Path(text).absolute()
+    if not (folder / "function_app.py").is_file():
+        raise argparse.ArgumentTypeError(f"there is no function_app.py in {folder}")
+    return folder
 
 
 def _assignment(text: str) -> tuple[str, str]:

@@ -56,7 +56,7 @@ def stack_processes(layout: Layout) -> tuple[Process, ...]:
         simulator(layout),
         servicebus(layout),
         change_feed(layout),
-        host(layout, PROJECT),
+        host(layout, layout.app or PROJECT),
     )
 
 

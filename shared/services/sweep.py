@@ -13,7 +13,7 @@ from shared.domain.chunks import Chunk, ChunkState
 from shared.domain.errors import Conflict, NotFound, PosternError
 from shared.domain.findings import Finding, FindingKind
 from shared.domain.jobs import Job
-from shared.domain.pulses import Pulse
+from shared.domain.pulses import FLOW, Pulse
 from shared.ports.catalog import CatalogSource
 from shared.ports.clock import Clock
 from shared.ports.events import Event
@@ -110,18 +110,23 @@ class Sweep:
     async def _restart_if_stuck(
         self, pulse: Stored[Pulse], job: Job, now: datetime, orchestrations: Orchestrations
     ) -> None:
+        """Also one that an older version of the app drives: this one takes it over.
+
+        One that a newer version drives is left alone as long as it is driven, or both would take it in turns.
+        """
         beat = pulse.value
-        if now - beat.due_at <= self.policy.stuck_after:
+        older = beat.flow < FLOW
+        if now - beat.due_at <= self.policy.stuck_after and not older:
             return
         # The next run's number is taken before it is started: two sweeps start one, and the old run is fenced.
-        following = replace(beat, run=beat.run + 1, due_at=now)
+        following = replace(beat, run=beat.run + 1, due_at=now, flow=FLOW)
         try:
             await self.pulses.replace(pulse, following)
         except Conflict:
             return
-        if beat.run > 1 or job.plan is not None:
+        if not older and (beat.run > 1 or job.plan is not None):
             await self.notice(lost_finding(job, following, now))
-        log.warning("job.restarted", extra={"job_id": job.id, "run": following.run})
+        log.warning("job.restarted", extra={"job_id": job.id, "run": following.run, "older": older})
         await orchestrations.start(job.id, following.run, tenant=job.tenant)
 
     # Outputs that the provider is about to drop

@@ -7,9 +7,9 @@ from typing import Final
 
 from azurefunctions.extensions.http.fastapi import Request, Response, StreamingResponse
 
-from shared.adapters.azure.orchestrations import DurableOrchestrations
 from shared.domain.errors import NotFound
 from shared.domain.files import File
+from shared.ports.orchestrations import Orchestrations
 from shared.services.read_job import JobFilter, SeenJob
 from shared.stores.files import is_file_id
 from shared.stores.jobs import is_job_id
@@ -118,7 +118,7 @@ async def file_content(call: Call) -> Response:
 # Batches
 
 
-async def create_batch(call: Call, orchestrations: DurableOrchestrations) -> Response:
+async def create_batch(call: Call, orchestrations: Orchestrations) -> Response:
     async with whole_body(call.request, limit=SMALL, instead="a batch names a file") as content:
         wish = read_batch_call(content)
     again = call.request.headers.get("x-stainless-retry-count", "0").strip() not in ("", "0")
@@ -140,7 +140,7 @@ async def show_batch(call: Call) -> Response:
     return json_response(_batch(await _seen(call)))
 
 
-async def cancel_batch(call: Call, orchestrations: DurableOrchestrations) -> Response:
+async def cancel_batch(call: Call, orchestrations: Orchestrations) -> Response:
     seen = await _seen(call)
     status = status_of(seen.job)
     if status in _OVER:

@@ -9,6 +9,7 @@ KEYS = {
     "support": "support-black-box-key",
     "retail": "retail-black-box-key",
     "strict": "strict-black-box-key",
+    "clients": "clients-black-box-key",
     "operators": "operators-black-box-key",
 }
 
@@ -27,6 +28,14 @@ PROVIDERS: dict[str, dict[str, Any]] = {
     "anthropic": {"base_url": "${SIMULATOR_URL}/anthropic", "model": "claude-sonnet-5"},
     "openai": {"base_url": "${SIMULATOR_URL}/openai/v1", "model": "gpt-4.1-mini"},
     "openai_compatible": {"base_url": "${SIMULATOR_URL}/compatible/v1", "model": "llama-3.3-70b"},
+    "vertex": {
+        "base_url": "${SIMULATOR_URL}/vertex",
+        "storage_url": "${SIMULATOR_URL}/gcs",
+        "project": "simulated",
+        "location": "europe-west4",
+        "bucket": "batches",
+        "model": "gemini-3.8-flash",
+    },
 }
 
 
@@ -47,6 +56,7 @@ def _tenants() -> dict[str, dict[str, Any]]:
         "support": {"keys": [digest(KEYS["support"])], "weight": 2},
         "retail": {"keys": [digest(KEYS["retail"])]},
         "strict": {"keys": [digest(KEYS["strict"])], "required_tags": ["project", "owner"]},
+        "clients": {"keys": [digest(KEYS["clients"])]},
         "operators": {"keys": [digest(KEYS["operators"])], "admin": True},
     }
 

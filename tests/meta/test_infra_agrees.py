@@ -32,6 +32,7 @@ LEFT_OUT = {"POSTERN_ENTRA_JWKS_URL"}
 OF_THE_HOST = {
     "APPLICATIONINSIGHTS_AUTHENTICATION_STRING",
     "APPLICATIONINSIGHTS_CONNECTION_STRING",
+    "AzureFunctionsJobHost__extensions__serviceBus__maxConcurrentCalls",
     "AzureWebJobsStorage__accountName",
     "AzureWebJobsStorage__clientId",
     "AzureWebJobsStorage__credential",

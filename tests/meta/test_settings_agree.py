@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from shared.domain.pulses import FLOW
 from shared.settings import NAMES, Name, Settings
 
 ROOT = Path(__file__).parents[2]
@@ -85,6 +86,10 @@ def test_the_host_is_told_what_this_app_needs() -> None:
     # Inputs and outputs of activities must not reach the traces, and true is for .NET alone.
     assert durable["tracing"]["traceInputsAndOutputs"] is False
     assert durable["extendedSessionsEnabled"] is False
+    # An orchestration of a newer version waits for a host that knows it.
+    assert durable["defaultVersion"] == str(FLOW)
+    assert durable["versionMatchStrategy"] == "CurrentOrOlder"
+    assert durable["versionFailureStrategy"] == "Reject"
     sampling = host["logging"]["applicationInsights"]["samplingSettings"]
     # Alerts and the workbook of costs read traces: one that is sampled away is an alert that never comes.
     assert set(sampling["excludedTypes"].split(";")) == {"Request", "Exception", "Event", "Trace"}

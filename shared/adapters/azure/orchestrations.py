@@ -9,6 +9,7 @@ from durabletask.client import OrchestrationStatus
 
 from shared.domain.errors import TryAgainLater
 from shared.domain.ids import JobId, TenantId
+from shared.domain.pulses import FLOW
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,10 @@ class DurableOrchestrations:
     async def start(self, job_id: JobId, run: int, *, tenant: TenantId) -> None:
         identity, given = instance_id(job_id, run), {"tenant": tenant, "job_id": job_id, "run": run}
         try:
-            await self._client.schedule_new_orchestration(ORCHESTRATOR, input=given, instance_id=identity)
+            # A host of an older version leaves it alone, as host.json says.
+            await self._client.schedule_new_orchestration(
+                ORCHESTRATOR, input=given, instance_id=identity, version=str(FLOW)
+            )
         except grpc.aio.AioRpcError as error:
             if error.code() is grpc.StatusCode.ALREADY_EXISTS:
                 return

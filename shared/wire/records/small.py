@@ -26,6 +26,7 @@ def pulse_to_fields(pulse: Pulse) -> Fields:
         "due_at": pulse.due_at.isoformat(),
         "deadline_at": pulse.deadline_at.isoformat(),
         "late": pulse.late,
+        "flow": pulse.flow,
     }
     return pack(PULSE, document)
 
@@ -39,6 +40,8 @@ def pulse_from_fields(fields: Fields) -> Pulse:
         due_at=needed_moment(record["due_at"]),
         deadline_at=needed_moment(record["deadline_at"]),
         late=record["late"],
+        # Records from before there was a second flow do not say.
+        flow=record.get("flow", 1),
     )
 
 

@@ -29,11 +29,15 @@ def digest(key: str) -> str:
 def test_the_command_line_is_understood(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
     catalog.touch()
+    version = tmp_path / "version"
+    version.mkdir()
+    (version / "function_app.py").touch()
+    (tmp_path / "app").symlink_to(version)
 
     options = parse_options(
         [
             *("up", "--data", "here", "--port", "7071", "--catalog", str(catalog), "--no-sweep"),
-            *("--set", "A=1", "--set", "B=x=y", "--set", "A=2"),
+            *("--set", "A=1", "--set", "B=x=y", "--set", "A=2", "--app", str(tmp_path / "app")),
         ]
     )
 
@@ -44,11 +48,19 @@ def test_the_command_line_is_understood(tmp_path: Path) -> None:
         False,
     )
     assert options.settings == {"A": "2", "B": "x=y"}
+    assert options.app == tmp_path / "app"
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["down"], ["up", "--port", "0"], ["up", "--set", "A"], ["up", "--catalog", "/no/such/file"]],
+    [
+        [],
+        ["down"],
+        ["up", "--port", "0"],
+        ["up", "--set", "A"],
+        ["up", "--app", "/"],
+        ["up", "--catalog", "/no/such/file"],
+    ],
 )
 def test_a_command_line_that_makes_no_sense_ends_with_a_message(
     arguments: list[str], capsys: pytest.CaptureFixture[str]

@@ -15,6 +15,7 @@ SHIPPED = (
     "infra/kubernetes/settings.yaml",
     "infra/kubernetes/documents.yaml",
     "infra/container-apps/main.bicep",
+    "infra/main.bicep",
 )
 
 
@@ -45,7 +46,7 @@ def test_what_is_shipped_fits_the_sample_catalogue() -> None:
     result = run("--catalog", ROOT / "catalog.sample.yaml", "--check", *(ROOT / name for name in SHIPPED))
 
     assert result.exit_code == 0, result.output
-    assert result.output == "6 figures in 4 files fit the catalogue\n"
+    assert result.output == "8 figures in 5 files fit the catalogue\n"
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,7 @@ def test_one_number_is_changed_and_the_rest_is_written(checkout: Path) -> None:
         'POSTERN_MAX_INSTANCES: "10"',
         "maxReplicaCount: 10",
         "param maxReplicas int = 10",
+        "param maxConcurrentCalls int = 32",
     ]
     assert run("--catalog", catalog, "--check", *files(checkout)).exit_code == 0
     assert run("--catalog", catalog, "--write", *files(checkout)).output == ""
@@ -107,12 +109,12 @@ def test_one_number_is_changed_and_the_rest_is_written(checkout: Path) -> None:
 
 def test_parameters_of_flex_are_known(tmp_path: Path) -> None:
     parameters = tmp_path / "prod.bicepparam"
-    parameters.write_text("param maximumInstanceCount = 41\nparam maxConcurrentCalls = 17\n")
+    parameters.write_text("param maximumInstances = 41\nparam maxConcurrentCalls = 17\n")
 
     result = run("--catalog", ROOT / "catalog.sample.yaml", "--check", parameters)
 
     assert result.exit_code == 1
-    assert "prod.bicepparam:1: maximumInstanceCount is 41, and 40 is the most" in result.stderr
+    assert "prod.bicepparam:1: maximumInstances is 41, and 40 is the most" in result.stderr
     assert "prod.bicepparam:2: maxConcurrentCalls is 17, and 16 is the most" in result.stderr
 
 

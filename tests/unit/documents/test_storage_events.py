@@ -99,3 +99,23 @@ async def test_a_bad_message_is_dropped_with_a_finding() -> None:
     await world.app.take_storage_events(b"nonsense", world.engine)
 
     assert [finding.kind for finding in await world.findings(None)] == ["bad_message"]
+
+
+async def test_several_events_of_one_upload_make_one_record_and_one_message() -> None:
+    """As clients write: the file is opened with no bytes, then its blocks come, then it is closed."""
+    world = DocumentWorld()
+    await world.drop("support/notes/a.txt", b"All of it.")
+    events = [
+        a_grid_event("support/notes/a.txt", api=api, contentLength=length, eTag=etag)
+        for api, length, etag in (
+            ("CreateFile", 0, "0x1"),
+            ("PutBlob", 0, "0x2"),
+            ("PutBlockList", 10, "0x3"),
+            ("FlushWithClose", 10, "0x4"),
+        )
+    ]
+    for event in events:
+        await world.app.take_storage_events(msgspec.json.encode(event))
+
+    assert (await world.one()).bytes == 10
+    assert len(world.queue.sent) == 1

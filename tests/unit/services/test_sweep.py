@@ -1,6 +1,7 @@
 """The timer's pass: lost work restarted, late jobs told, outputs saved, events sent; each finding once."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from shared.domain.chunks import ChunkState
 from shared.domain.errors import GiveUp, TryAgainLater
 from shared.domain.findings import FindingKind
 from shared.domain.planning import Limits
-from shared.domain.pulses import Pulse
+from shared.domain.pulses import FLOW, Pulse
 from shared.services.policy import Policy
 from shared.services.sweep import STILLBORN
 from shared.stores.pulses import PULSES, Pulses
@@ -340,3 +341,53 @@ async def test_a_finding_is_recorded_and_announced_once_however_often_it_is_seen
 
     assert await kinds(world) == ["late_job"]
     assert len(world.announced("postern.finding.raised")) == 1
+
+
+# Another version's orchestrations
+
+
+async def driven_by(world: World, job_id: object, flow: int) -> None:
+    pulses = Pulses(world.tables)
+    found = await pulses.find(job_id)  # type: ignore[arg-type]
+    assert found is not None
+    await pulses.replace(found, replace(found.value, flow=flow))
+
+
+async def test_what_an_older_version_drives_is_taken_over_at_once_and_nothing_is_bought_twice() -> None:
+    world = World()
+    world.provider.habits.runs_for = timedelta(hours=1)
+    job = await world.submit(a_body(["text"]))
+    await world.pass_time(minutes=5)
+    old = world.engine.instances.pop((job.id, 1))
+    await driven_by(world, job.id, FLOW - 1)
+
+    await world.sweep()
+    await world.sweep()
+    assert await run_of(world, job.id) == 2
+    world.engine.instances[job.id, 1] = old
+    words = await world.engine.run(world.app)
+
+    assert sorted(words) == ["finished", "superseded"]
+    assert len(world.provider.created) == 1
+    assert await world.outcomes(job) == {"succeeded": 1}
+    assert await kinds(world) == []
+
+
+async def test_what_a_newer_version_drives_is_left_alone_until_nobody_does() -> None:
+    world = World()
+    world.provider.habits.runs_for = timedelta(hours=1)
+    job = await world.submit(a_body(["text"]))
+    await world.pass_time(minutes=5)
+    await world.crash()
+    await driven_by(world, job.id, FLOW + 1)
+
+    await world.sweep()
+    assert await run_of(world, job.id) == 1
+    world.clock.advance(STUCK)
+    await world.sweep()
+    await world.run()
+
+    found = await world.findings()
+    assert [f.kind for f in found] == [FindingKind.LOST_ORCHESTRATION]
+    assert len(world.provider.created) == 1
+    assert await world.outcomes(job) == {"succeeded": 1}

@@ -1,0 +1,1 @@
+"""A day's work against every limit that it meets."""
