@@ -1,7 +1,7 @@
+targetScope = 'resourceGroup'
+
 import { defaults } from 'modules/settings.bicep'
 import { roles } from 'modules/roles.bicep'
-
-targetScope = 'resourceGroup'
 
 @description('Short name that every resource begins with: lower-case letters and digits.')
 @minLength(3)
@@ -349,6 +349,7 @@ module costs 'modules/costs.bicep' = {
 output appSettings object = settings
 
 // What the scripts of the later stages need to know. No secret is among it.
+output AZURE_RESOURCE_GROUP string = resourceGroup().name
 output APP_NAME string = app.outputs.name
 output APP_URL string = 'https://${app.outputs.host}'
 output STORAGE_NAME string = storage.outputs.name

@@ -115,7 +115,7 @@ async def test_several_events_of_one_upload_make_one_record_and_one_message() ->
         )
     ]
     for event in events:
-        await world.app.take_storage_events(msgspec.json.encode(event))
+        await world.app.take_storage_events(msgspec.json.encode(event), world.engine)
 
     assert (await world.one()).bytes == 10
     assert len(world.queue.sent) == 1
