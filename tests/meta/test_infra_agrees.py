@@ -50,8 +50,8 @@ ROLES_OF_SDKS = {
     "azure.servicebus": {"busSender", "busReceiver"},
     "azure.eventgrid": {"eventSender"},
 }
-# What the platform does on the app's behalf: triggers' and the hub's queues, telemetry.
-ROLES_OF_THE_PLATFORM = {"queueContributor", "metricsPublisher"}
+# What the platform does on the app's behalf: triggers' and the hub's queues, telemetry, counting for KEDA.
+ROLES_OF_THE_PLATFORM = {"queueContributor", "metricsPublisher", "busOwner"}
 NEEDS_NO_ROLE = {"azure.core", "azure.identity", "azure.durable_functions", "azure.functions"}
 
 
@@ -233,9 +233,7 @@ def test_every_entry_of_the_role_map_is_used() -> None:
     }
     lists = set(properties(variable("modules/roles.bicep", "appRoles")))
     granted = {
-        name
-        for each in PROJECT.templates()
-        for name in re.findall(r"in appRoles\.(\w+)", each.source.content)
+        name for each in PROJECT.templates() for name in re.findall(r"\bappRoles\.(\w+)", each.source.content)
     }
 
     assert entries == used
