@@ -375,6 +375,19 @@ def test_every_output_is_asked_for() -> None:
     assert unasked == set()
 
 
+def test_the_cluster_s_accounts_are_those_of_the_manifests() -> None:
+    manifests = INFRA / "kubernetes"
+    account = yaml.safe_load((manifests / "identity.yaml").read_text())["metadata"]["name"]
+    namespace = yaml.safe_load((manifests / "namespace.yaml").read_text())["metadata"]["name"]
+    declared = literal(variable("modules/identity.bicep", "serviceAccounts"))
+
+    assert isinstance(declared, list)
+    assert {each["subject"] for each in declared} == {
+        f"system:serviceaccount:{namespace}:{account}",
+        "system:serviceaccount:kube-system:keda-operator",
+    }
+
+
 def test_production_is_private_and_tells_somebody() -> None:
     _, values = read_parameters(INFRA / "main.prod.bicepparam")
     told = {name: literal(each.value) for name, each in values.variables.items() if each.value is not None}
