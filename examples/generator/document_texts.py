@@ -126,6 +126,16 @@ INBOX = {
     "account.html": "<p>Please delete my account, I sold the Osprey Trail. The order was 73397.</p><p>Wim</p>",
 }
 
+# Below `voices/`: what riders wrote after a month, for a pipeline that is in no hurry.
+VOICES = {
+    "Ana.txt": "After a month with the Tern 5 I sold my car. It takes two children and the shopping up the hill. Only"
+    " the bell is too quiet for the tourists in my street.",
+    "Dario.md": "**Four stars.** The motor of the Osprey Trail pulls like a horse. The display can hardly be read in"
+    " the sun, and the manual says nothing about it.",
+    "Rosa.html": "<p>I fold the Dunlin ten times a day and it still closes with one hand. On the train nobody minds"
+    " it. I would buy it again, in green.</p>",
+}
+
 CARE = """# Care of your bicycle
 
 Wash it with a sponge and cold water; never use a pressure washer near the motor.

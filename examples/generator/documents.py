@@ -19,6 +19,8 @@ def documents() -> Iterator[tuple[str, bytes]]:
     yield from _inbox()
     yield from _invoices(Random("invoices of every kind"))
     yield from _leaflets()
+    for name, text in texts.VOICES.items():
+        yield f"support/voices/{name}", text.encode()
     yield "support/knowledge/handbook.md", texts.handbook().encode()
     yield "support/knowledge/questions and answers.html", texts.FAQ.encode()
     yield "support/note/meeting of the shops.txt", texts.MEETING.encode()

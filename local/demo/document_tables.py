@@ -13,6 +13,7 @@ from local.demo.tables import COLOURS, counted, money, sum_of, table_of, tokens,
 _PIPELINES = {
     "support/notes": "summarized",
     "support/inbox": "sorted",
+    "support/voices": "gathered for a job",
     "support/knowledge": "pieces and vectors",
     "retail/invoices": "data taken out",
     "retail/leaflets": "translated, de and fr",
@@ -21,8 +22,8 @@ _MOST_CHARACTERS = 160
 
 
 def minutes_table(answered: Sequence[Answered]) -> Table:
-    """The minutes lane: a row for each pipeline of a tenant, and their sum."""
-    table = table_of("Minutes lane: dropped documents", show_footer=True)
+    """Dropped documents: a row for each pipeline of a tenant, and their sum."""
+    table = table_of("Dropped documents", show_footer=True)
     table.add_column("Pipeline", footer="together", ratio=4)
     table.add_column("Documents", footer=f"{len(answered):,}")
     table.add_column("Outcomes", footer=f"{len(answered):,} with an outcome", ratio=5)

@@ -48,7 +48,8 @@ def _minutes(run: Run) -> list[RenderableType]:
 
 def _synchronous() -> Text:
     return Text(
-        "Documents are answered within minutes, one call each, at the synchronous price: nothing is saved here.",
+        "Documents are answered within minutes, one call each, at the synchronous price: nothing is saved here."
+        " Those in voices have gathered and gone out as a job, at half of it.",
         style="dim",
     )
 

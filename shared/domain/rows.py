@@ -87,6 +87,15 @@ MISSING: Final = Judgement(
 )
 
 
+# Key, billing, permission: told of one request, and true of the whole account.
+_ACCOUNT: Final = frozenset({401, 402, 403})
+
+
+def blames_the_account(row: Row) -> bool:
+    """Whether the provider refused us rather than the request: no tenant is to blame, and an operator can help."""
+    return row.kind is RowKind.ERROR and row.status in _ACCOUNT
+
+
 def judge(row: Row, check: CheckAnswer | None) -> Judgement:
     """The verdict on one row. `check` is given when the job asked for an output schema."""
     match row.kind:
@@ -113,7 +122,7 @@ def judge_error(status: int | None, code: str | None, message: str | None) -> Ju
         return _failed("rate_limited", text, Again.TRANSIENT)
     if status in (408, 504) or code == "request_timeout":
         return _failed("timeout", text, Again.TRANSIENT)
-    if status is None or status < 400 or status >= 500:
+    if status is None or status < 400 or status >= 500 or status in _ACCOUNT:
         return _failed("provider_error", text, Again.TRANSIENT)
     return _failed(code or "invalid_request", text, Again.NEVER)
 

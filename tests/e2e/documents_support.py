@@ -310,7 +310,7 @@ def _catalog() -> dict[str, Any]:
                 "task": "summarize",
                 "alias": "batched",
                 "lane": "hours",
-                "gather": "0 * * * * *",
+                "gather": "*/10 * * * * *",
                 "deadline_hours": 1,
                 "prompt": "Summarize this.",
             },

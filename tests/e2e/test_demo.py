@@ -44,7 +44,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
             check=False,
         )
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "Every one of 480 inputs and 35 documents has an outcome" in run.stdout
+    assert "Every one of 480 inputs and 38 documents has an outcome" in run.stdout
     assert "\x1b" not in run.stdout
     return folder
 

@@ -83,6 +83,26 @@ def test_a_broker_that_dies_loses_no_message(lane: Lane) -> None:
     assert lane.results(folder) == {record["path"] for record in records}
 
 
+def test_a_model_that_dies_with_calls_in_flight_costs_at_most_those_twice(lane: Lane) -> None:
+    folder = a_folder()
+    lane.provider.rule({"operation": "chat", "contains": folder}, {"delay_ms": 1500})
+    lane.drop_all(texts(folder, 30))
+    once(lambda: len(calls_for(lane, folder)) >= 8)
+
+    answered_before = lane.results(folder)
+    lane.kill("simulator")()
+    records = lane.all_finished(folder, 30)
+
+    assert {record["outcome"] for record in records} == {"succeeded"}
+    assert lane.results(folder) == {record["path"] for record in records}
+    calls = lane.calls(records)
+    assert set(calls) == {record["id"] for record in records}
+    repeated = {record["path"] for record in records if calls[record["id"]] > 1}
+    assert not repeated & answered_before
+    assert max(calls.values()) <= 2
+    assert lane.counts()["dead_letter"] == 0
+
+
 def test_a_gateway_that_is_out_of_order_delays_and_kills_nothing(lane: Lane) -> None:
     folder, project = a_folder(pipeline="shaky"), uuid.uuid4().hex
     lane.provider.rule({"operation": "chat", "model": "shaky"}, {"status": 503})

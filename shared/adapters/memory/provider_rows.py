@@ -22,6 +22,7 @@ class Fate(StrEnum):
     TRUNCATED = "truncated"
     INVALID_JSON = "invalid_json"
     REJECTED = "rejected"  # 400
+    UNPAID = "unpaid"  # 402: the account has no credit left
     ERROR = "error"  # 500
     RATE_LIMITED = "rate_limited"
     MISSING = "missing"
@@ -36,6 +37,7 @@ _ERRORS: Mapping[Fate, tuple[int, dict[str, object]]] = {
         {"code": "content_filter", "innererror": {"code": "ResponsibleAIPolicyViolation"}},
     ),
     Fate.REJECTED: (400, {"code": "invalid_request", "message": "Invalid value"}),
+    Fate.UNPAID: (402, {"code": "billing_error", "message": "Your credit balance is too low"}),
     Fate.ERROR: (500, {"code": "server_error", "message": "The server had an error"}),
     Fate.RATE_LIMITED: (429, {"code": "rate_limit_exceeded", "message": "Slow down"}),
 }

@@ -116,9 +116,10 @@ class AnthropicBatches:
             return None
         wanted, rest = b'"custom_id":%b,' % _encode(named), b""
         async for piece in chunk.open_lines():
-            if wanted in rest + piece:
+            seen = rest + piece
+            if wanted in seen:
                 return True
-            rest = piece[-len(wanted) :]
+            rest = seen[-len(wanted) :]
         return False
 
     async def _first_id(self, file: FileId) -> str | None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from shared.domain.catalog import Deployment, Lane
 from shared.domain.chunks import Chunk, ChunkEvent, Settlement
-from shared.domain.errors import NotFound
+from shared.domain.errors import NotAdmitted, NotFound
 from shared.domain.findings import Finding, FindingKind
 from shared.domain.ids import RequestKey
 from shared.domain.jobs import Job
@@ -78,6 +78,7 @@ class SettleChunk:
         settlement = verdicts.settlement(handed_on)
         await self._book(job, chunk, deployment, card, settlement)
         await self._note_unpriced(job, settlement, chunk)
+        await self._note_account(chunk, verdicts.account_fault)
         return await self.chunks.replace(
             stored, replace(chunk.after(ChunkEvent.SETTLE), settlement=settlement)
         )
@@ -138,6 +139,13 @@ class SettleChunk:
                 price_as_of=card.as_of,
             )
         )
+
+    async def _note_account(self, chunk: Chunk, row: Row | None) -> None:
+        if row is None or chunk.booked_at is None:
+            return
+        told = f"{row.status} {row.code or ''}".rstrip()
+        why = NotAdmitted(f"requests of batch {chunk.remote.batch} were answered with {told}")
+        await self.notice.not_admitted(chunk.deployment, why, chunk.booked_at)
 
     async def _note_unpriced(self, job: Job, settlement: Settlement, chunk: Chunk) -> None:
         if not settlement.spend.unpriced or chunk.booked_at is None:

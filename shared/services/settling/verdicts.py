@@ -6,7 +6,17 @@ from enum import IntEnum
 from shared.domain.chunks import NO_ROWS, BatchEnd, Chunk, RowCounts, Settlement
 from shared.domain.outcomes import Outcome, Tally, Verdict
 from shared.domain.prices import PriceCard
-from shared.domain.rows import MISSING, Again, CheckAnswer, Judgement, Row, RowKind, judge, judge_error
+from shared.domain.rows import (
+    MISSING,
+    Again,
+    CheckAnswer,
+    Judgement,
+    Row,
+    RowKind,
+    blames_the_account,
+    judge,
+    judge_error,
+)
 from shared.domain.usage import NOTHING_SPENT, NOTHING_USED, Spend, Usage
 from shared.services.policy import Policy
 from shared.services.settling.members import Members
@@ -42,6 +52,8 @@ class Verdicts:
     check: CheckAnswer | None
     policy: Policy
     fates: bytearray = field(init=False)
+    # A row that says something about us and not about its request; the first one.
+    account_fault: Row | None = None
     rows: RowCounts = NO_ROWS
     usage: Usage = NOTHING_USED
     spend: Spend = NOTHING_SPENT
@@ -67,6 +79,8 @@ class Verdicts:
             self._alien += row.kind is not RowKind.UNREADABLE
             return None
         judgement = judge(row, self.check)
+        if self.account_fault is None and blames_the_account(row):
+            self.account_fault = row
         if row.kind is RowKind.UNREADABLE and self.fates[place] == Fate.OPEN:
             self._garbled[place] = judgement
             return self._rule(place, judgement, row.usage)

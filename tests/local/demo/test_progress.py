@@ -106,7 +106,7 @@ def test_the_tables_of_documents_fit_eighty_columns() -> None:
         "1 failed: encrypted",
         "failed: unsupported_type",
         "no such pipeline",
-        "$0.0070",
+        "$0.0076",
     ):
         assert word in text
 

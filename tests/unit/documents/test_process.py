@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from shared.adapters.memory.provider_rows import Fate
+from shared.adapters.memory.queue import LockLost, MemoryQueue
 from shared.domain.documents import DocumentStatus
 from shared.domain.errors import TryAgainLater
 from shared.domain.extraction import ExtractionLimits, Unreadable, UnreadableReason
@@ -253,6 +254,38 @@ async def test_a_redelivery_after_the_end_changes_nothing(world: DocumentWorld) 
     assert await world.one() == document
     assert len(world.model.asked) == 1
     assert len(world.events.published) == 1
+
+
+async def test_work_that_outlasts_its_lock_is_done_once(world: DocumentWorld) -> None:
+    world.queue = MemoryQueue(world.clock, lock=world.policy.document_lease / 2)
+    app = world.app = world.power_up()
+    asked, gate = asyncio.Event(), asyncio.Event()
+
+    async def wait(_: float) -> None:
+        asked.set()
+        await gate.wait()
+
+    world.model.manners.sleep = wait
+    await world.claim(NOTE)
+    first = world.queue.receive()
+    assert first is not None
+    slow = asyncio.create_task(app.process_document(first.message.body))
+    await asyncio.wait_for(asked.wait(), 5)
+    world.clock.advance(world.policy.document_lease / 2)
+    second = world.queue.receive()
+    assert second is not None
+    assert second.number == 2
+    await app.process_document(second.message.body)
+    world.queue.complete(second)
+    gate.set()
+    await slow
+    with pytest.raises(LockLost):
+        world.queue.complete(first)
+    await world.deliver()
+
+    assert (await world.one()).outcome == "succeeded"
+    assert len(world.model.asked) == len(await world.ledger()) == len(world.events.published) == 1
+    assert world.queue.dead == []
 
 
 async def test_two_deliveries_at_once_make_one_call(world: DocumentWorld) -> None:

@@ -11,6 +11,7 @@ from shared.adapters.memory.provider import Course
 from shared.adapters.memory.provider_rows import Fate
 from shared.domain.chunks import BatchEnd, RowCounts
 from shared.domain.errors import TryAgainLater
+from shared.domain.findings import FindingKind
 from shared.domain.jobs import Job, add_up
 from shared.domain.prices import UNPRICED
 from shared.domain.usage import Spend, Usage
@@ -33,6 +34,23 @@ def texts(count: int, **marked: int) -> list[str]:
 
 def with_fates(world: World, **fates: Fate) -> None:
     world.provider.habits.fates = {f"[{name}]": fate for name, fate in fates.items()}
+
+
+async def test_an_account_without_credit_is_an_operators_affair_and_the_requests_are_sent_again() -> None:
+    world = World()
+    with_fates(world, broke=Fate.UNPAID)
+    world.provider.habits.runs_for = timedelta(minutes=10)
+    job = await world.submit(a_body(texts(3, broke=2)))
+    await world.pass_time(minutes=15)
+
+    world.provider.habits.fates = {}
+    await world.run()
+
+    assert await world.outcomes(job) == {"succeeded": 3}
+    assert await world.findings() == []
+    (finding,) = await world.findings(None)
+    assert finding.kind is FindingKind.NOT_ADMITTED
+    assert "402 billing_error" in finding.message
 
 
 async def the_first_batch_of(world: World, body: dict[str, Any]) -> Job:
@@ -138,6 +156,7 @@ ENDS = {
     "truncated": "truncated/max_tokens",
     "invalid_json": "succeeded",
     "rejected": "failed/invalid_request",
+    "unpaid": "failed/provider_error",
     "error": "failed/provider_error",
     "rate_limited": "failed/rate_limited",
     "missing": "failed/missing",
@@ -165,13 +184,13 @@ async def test_all_fates_at_once_shuffled_among_strangers() -> None:
     with_fates(world, **EVERY_FATE)
     world.provider.habits.shuffle, world.provider.habits.aliens = True, 3
 
-    job = await run(world, a_body(texts(30, **dict.fromkeys(EVERY_FATE, 2))))
+    job = await run(world, a_body(texts(32, **dict.fromkeys(EVERY_FATE, 2))))
 
     expected = Counter({"succeeded": 4})
     for fate in Fate:
         expected[ENDS[fate.value]] += 2
     assert await world.outcomes(job) == expected
-    assert sum(expected.values()) == 30
+    assert sum(expected.values()) == 32
     await assert_every_token_is_accounted_for(world, job)
 
 
@@ -180,7 +199,7 @@ async def test_only_what_may_change_is_sent_again() -> None:
     with_fates(world, **EVERY_FATE)
     world.provider.habits.shuffle = True
 
-    job = await run(world, a_body(texts(26, **dict.fromkeys(EVERY_FATE, 2))))
+    job = await run(world, a_body(texts(28, **dict.fromkeys(EVERY_FATE, 2))))
 
     transient = [
         f
@@ -188,7 +207,7 @@ async def test_only_what_may_change_is_sent_again() -> None:
         if ENDS[f.value]
         in ("failed/provider_error", "failed/rate_limited", "failed/missing", "failed/unreadable")
     ]
-    assert [c.requests for c in (await world.see(job)).chunks] == [26, 2 * len(transient), 2 * len(transient)]
+    assert [c.requests for c in (await world.see(job)).chunks] == [28, 2 * len(transient), 2 * len(transient)]
 
 
 # Rows that are counted and change nothing
