@@ -122,9 +122,9 @@ def _table(found: Sequence[Use]) -> Table:
 
 def _figures(use: Use) -> tuple[str, str, str]:
     if use.available is None or use.part is None:
-        return _number(use.needed), "not known", ""
-    return _number(use.needed), _number(use.available), f"{use.part:.1%}"
+        return number(use.needed), "not known", ""
+    return number(use.needed), number(use.available), f"{use.part:.1%}"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:,.1f}"

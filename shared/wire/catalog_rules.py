@@ -9,7 +9,7 @@ from shared.wire.catalog_models import AliasEntry, DeploymentEntry, PipelineEntr
 from shared.wire.catalog_yaml import Where
 
 _WITHOUT_EMBEDDINGS: Final = {
-    Lane.MINUTES: frozenset({"anthropic"}),
+    Lane.MINUTES: frozenset({"anthropic", "vertex"}),
     Lane.HOURS: frozenset({"anthropic", "azure_openai", "vertex"}),
 }
 
@@ -66,8 +66,19 @@ def _alias(entries: Entries, name: str, alias: AliasEntry) -> Iterator[Broken]:
                 kinds.add(embeds(deployment))
                 if embeds(deployment) and deployment.provider in _WITHOUT_EMBEDDINGS[lane]:
                     yield Broken(where, _no_embeddings(deployment.provider, lane))
+                if missing := _missing(deployment, lane):
+                    yield Broken(where, f"deployment {target!r} has no {missing}, which this lane needs")
     if len(kinds) > 1:
         yield Broken(("aliases", name), "mixes embedding models with others; give each its own alias")
+
+
+def _missing(deployment: DeploymentEntry, lane: Lane) -> str | None:
+    """The field without which the provider cannot be called in this lane."""
+    if deployment.provider != "vertex":
+        return None
+    if deployment.project is None:
+        return "project"
+    return "bucket" if lane is Lane.HOURS and deployment.bucket is None else None
 
 
 def _pipeline(entries: Entries, name: str, pipeline: PipelineEntry) -> Iterator[Broken]:

@@ -28,6 +28,14 @@ PROVIDERS: dict[str, dict[str, Any]] = {
     "anthropic": {"base_url": "${SIMULATOR_URL}/anthropic", "model": "claude-sonnet-5"},
     "openai": {"base_url": "${SIMULATOR_URL}/openai/v1", "model": "gpt-4.1-mini"},
     "openai_compatible": {"base_url": "${SIMULATOR_URL}/compatible/v1", "model": "llama-3.3-70b"},
+    "vertex": {
+        "base_url": "${SIMULATOR_URL}/vertex",
+        "storage_url": "${SIMULATOR_URL}/gcs",
+        "project": "simulated",
+        "location": "europe-west4",
+        "bucket": "batches",
+        "model": "gemini-3.8-flash",
+    },
 }
 
 
@@ -61,6 +69,8 @@ def _catalog() -> dict[str, Any]:
         for name, place in PROVIDERS.items()
     }
     others = {name: _both(f"{name}-both") for name in PROVIDERS}
+    elsewhere["own-hours"] = {**_deployment("own-batch"), "storage": "own"}
+    others["own-storage"] = {"hours": ["own-hours"], "max_output_tokens": 100}
     return {
         "deployments": {**deployments, **elsewhere, "vectors": _deployment("text-embedding-3-small")},
         "aliases": {**aliases, **others, "embed": {"minutes": ["vectors"]}},

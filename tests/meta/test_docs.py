@@ -126,6 +126,18 @@ def test_every_finding_that_can_be_raised_is_explained() -> None:
     assert explained == raised
 
 
+def test_every_alert_that_the_templates_make_is_explained_with_its_severity() -> None:
+    template = (ROOT / "infra/modules/alerts.bicep").read_text()
+    made = dict(re.findall(r"name: '([a-z-]+)'\n    severity: (\d)", template))
+    made |= dict.fromkeys(re.findall(r"name: '\$\{prefix\}-([a-z-]+)-\$\{i\}'", template), "2")
+    page = (ROOT / "docs/operations.md").read_text()
+
+    explained = dict(re.findall(r"^\| `([a-z-]+)` \| (\d) \| .+ \| .+ \|$", page, re.MULTILINE))
+
+    assert len(made) > 10
+    assert explained == made
+
+
 def test_every_outcome_and_passing_reason_is_in_the_list() -> None:
     text = (ROOT / "docs/reference/outcomes.md").read_text()
 

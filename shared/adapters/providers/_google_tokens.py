@@ -16,6 +16,7 @@ import msgspec
 from google.auth import identity_pool
 from google.auth.exceptions import GoogleAuthError
 from google.auth.transport.requests import Request
+from google.oauth2 import service_account
 
 from shared.adapters.providers._deployments import key_of
 from shared.adapters.providers.connection import Connection
@@ -81,7 +82,7 @@ class GoogleTokens:
             self._subject.token = await self._connection.token(self._scope)
         try:
             self._credentials = await asyncio.to_thread(self._fresh)
-        except GoogleAuthError as fault:
+        except (GoogleAuthError, ValueError) as fault:
             raise self._no(fault) from None
 
     def _fresh(self) -> Credentials:
@@ -89,9 +90,9 @@ class GoogleTokens:
         credentials.refresh(Request())
         return credentials
 
-    def _no(self, fault: GoogleAuthError) -> TryAgainLater:
-        """Its text may quote what the token service answered: none of it travels on."""
-        if fault.retryable:
+    def _no(self, fault: Exception) -> TryAgainLater:
+        """Its text may quote the setting, or what the token service answered: none of it travels on."""
+        if isinstance(fault, GoogleAuthError) and fault.retryable:
             return TryAgainLater(f"deployment {self._name!r}: no token of Google's to be had at present")
         return NotAdmitted(
             f"deployment {self._name!r}: Google gives no token ({type(fault).__name__}); check the key_setting,"
@@ -116,8 +117,12 @@ def _found() -> Credentials:
 
 
 def _loaded(told: Mapping[str, Any]) -> Credentials:
-    credentials, _ = google.auth.load_credentials_from_dict(told, scopes=list(SCOPES))  # type: ignore[no-untyped-call]
-    return cast("Credentials", credentials)
+    """By its type: the general way of google-auth would take anything, also what runs a command."""
+    if told.get("type") == "external_account":
+        made = identity_pool.Credentials.from_info(told, scopes=list(SCOPES))  # type: ignore[no-untyped-call]
+    else:
+        made = service_account.Credentials.from_service_account_info(told, scopes=list(SCOPES))  # type: ignore[no-untyped-call]
+    return cast("Credentials", made)
 
 
 def _azure_resource(told: Mapping[str, Any]) -> str | None:

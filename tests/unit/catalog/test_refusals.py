@@ -39,6 +39,8 @@ BAD = [
     (with_deployment("provider: openai"), "4: deployments.mini.model: is required"),
     (with_deployment("provider: azure_openai, model: m"), "4: deployments.mini: azure_openai needs endpoint"),
     (with_deployment("provider: openai_compatible, model: m"), "4: deployments.mini: openai_compatible needs base_url"),
+    (with_deployment("provider: vertex, model: m, bucket: b"), "6: aliases.summarize.hours[0]: deployment 'mini' has no project, which this lane needs"),
+    (with_deployment("provider: vertex, model: m, project: p"), "6: aliases.summarize.hours[0]: deployment 'mini' has no bucket, which this lane needs"),
     (with_deployment("provider: openai, model: m, endpoint: 'https://a'"), "4: deployments.mini: openai takes no endpoint"),
     (with_deployment(AZURE.replace("https://a", "${NOWHERE}")), "4: deployments.mini.endpoint: names the app setting NOWHERE, which is not set"),
     (with_deployment(AZURE.replace("https://a", "$HOME/x")), "4: deployments.mini.endpoint: holds a '$' that is no ${NAME}"),
