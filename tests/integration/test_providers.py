@@ -6,7 +6,7 @@ from tests.integration.catalogs import PROVIDERS
 from tests.integration.postern import Caller, chat, lines
 from tests.integration.provider import Provider, eventually
 
-EVERYWHERE = ["summarize", "dated", *PROVIDERS]
+EVERYWHERE = ["summarize", "dated", "own-storage", *PROVIDERS]
 
 
 @pytest.mark.parametrize("alias", EVERYWHERE)
