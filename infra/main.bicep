@@ -20,8 +20,18 @@ param isPrivate bool
 @description('Whether callers may reach the app from the Internet although the rest is private.')
 param isDoorPublic bool = !isPrivate
 
+@description('Where the app runs: on Flex Consumption, or in containers (docs/deploy-kubernetes.md), which come after this.')
+@allowed([
+  'flex'
+  'containers'
+])
+param host string = 'flex'
+
+@description('OIDC issuer of the AKS cluster with the app, if there is one: its service accounts act as the app.')
+param clusterIssuer string = ''
+
 @description('Storage events come by queue, not to the app\'s webhook: for a private network, and for the app in containers.')
-param eventsByQueue bool = isPrivate
+param eventsByQueue bool = isPrivate || host == 'containers'
 
 @description('Address range of the network that isPrivate makes: a /24 or larger that no peer uses.')
 param addressPrefix string = '10.90.0.0/24'
@@ -135,6 +145,7 @@ module identity 'modules/identity.bicep' = {
     name: '${prefix}-app'
     location: location
     tags: tags
+    clusterIssuer: clusterIssuer
   }
 }
 
@@ -183,6 +194,7 @@ module messaging 'modules/messaging.bicep' = {
     tags: tags
     isPrivate: isPrivate
     principalId: identity.outputs.principalId
+    hasScaler: !empty(clusterIssuer)
     messagingUnits: messagingUnits
   }
 }
@@ -268,7 +280,6 @@ var ourSettings = {
   POSTERN_EVENTS_ENDPOINT: events.outputs.topicEndpoint
   POSTERN_RESULT_DAYS: string(resultDays)
   POSTERN_MAX_INSTANCES: string(maximumInstances)
-  AzureFunctionsJobHost__extensions__serviceBus__maxConcurrentCalls: string(maxConcurrentCalls)
   POSTERN_ENTRA_ISSUER: empty(entraAudience) ? '' : '${loginEndpoint}${tenant().tenantId}/v2.0'
   POSTERN_ENTRA_AUDIENCE: entraAudience
   POSTERN_OPENAI_SCOPE: modelScope
@@ -277,9 +288,14 @@ var ourSettings = {
   LLM_GATEWAY_ENDPOINT: hasGateway ? gatewayEndpoint : standardModels!.outputs.endpoint
 }
 
-var settings = union(defaults, ourSettings, catalogSettings, tuning)
+// Containers take the figures of host.json, which are for fewer and so for larger parts of the quota.
+var flexSettings = {
+  AzureFunctionsJobHost__extensions__serviceBus__maxConcurrentCalls: string(maxConcurrentCalls)
+}
 
-module app 'modules/app.bicep' = {
+var settings = union(defaults, ourSettings, host == 'flex' ? flexSettings : {}, catalogSettings, tuning)
+
+module app 'modules/app.bicep' = if (host == 'flex') {
   name: 'app'
   params: {
     name: name
@@ -309,7 +325,7 @@ module endpoints 'modules/private-endpoints.bicep' = if (isPrivate) {
     hostStorageId: hostStorage.outputs.id
     busId: messaging.outputs.id
     topicId: events.outputs.topicId
-    appId: app.outputs.id
+    appId: host == 'flex' ? app!.outputs.id : ''
     batchModelsId: batchModels.outputs.id
     standardModelsId: hasGateway ? '' : standardModels!.outputs.id
   }
@@ -350,8 +366,9 @@ output appSettings object = settings
 
 // What the scripts of the later stages need to know. No secret is among it.
 output AZURE_RESOURCE_GROUP string = resourceGroup().name
-output APP_NAME string = app.outputs.name
-output APP_URL string = 'https://${app.outputs.host}'
+// Empty for the app in containers: its name and address are not made here.
+output APP_NAME string = host == 'flex' ? app!.outputs.name : ''
+output APP_URL string = host == 'flex' ? 'https://${app!.outputs.host}' : ''
 output STORAGE_NAME string = storage.outputs.name
 output SYSTEM_TOPIC_NAME string = events.outputs.systemTopicName
 output BATCH_ACCOUNT_NAME string = batchModels.outputs.name

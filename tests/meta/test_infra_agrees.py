@@ -50,8 +50,8 @@ ROLES_OF_SDKS = {
     "azure.servicebus": {"busSender", "busReceiver"},
     "azure.eventgrid": {"eventSender"},
 }
-# What the platform does on the app's behalf: triggers' and the hub's queues, telemetry.
-ROLES_OF_THE_PLATFORM = {"queueContributor", "metricsPublisher"}
+# What the platform does on the app's behalf: triggers' and the hub's queues, telemetry, counting for KEDA.
+ROLES_OF_THE_PLATFORM = {"queueContributor", "metricsPublisher", "busOwner"}
 NEEDS_NO_ROLE = {"azure.core", "azure.identity", "azure.durable_functions", "azure.functions"}
 
 
@@ -74,7 +74,9 @@ def defaults() -> dict[str, str]:
 
 
 def our_settings() -> dict[str, Node]:
-    return properties(variable("main.bicep", "ourSettings"))
+    return properties(variable("main.bicep", "ourSettings")) | properties(
+        variable("main.bicep", "flexSettings")
+    )
 
 
 def constants(module: object) -> set[str]:
@@ -233,9 +235,7 @@ def test_every_entry_of_the_role_map_is_used() -> None:
     }
     lists = set(properties(variable("modules/roles.bicep", "appRoles")))
     granted = {
-        name
-        for each in PROJECT.templates()
-        for name in re.findall(r"in appRoles\.(\w+)", each.source.content)
+        name for each in PROJECT.templates() for name in re.findall(r"\bappRoles\.(\w+)", each.source.content)
     }
 
     assert entries == used
@@ -375,6 +375,19 @@ def test_every_output_is_asked_for() -> None:
     }
 
     assert unasked == set()
+
+
+def test_the_cluster_s_accounts_are_those_of_the_manifests() -> None:
+    manifests = INFRA / "kubernetes"
+    account = yaml.safe_load((manifests / "identity.yaml").read_text())["metadata"]["name"]
+    namespace = yaml.safe_load((manifests / "namespace.yaml").read_text())["metadata"]["name"]
+    declared = literal(variable("modules/identity.bicep", "serviceAccounts"))
+
+    assert isinstance(declared, list)
+    assert {each["subject"] for each in declared} == {
+        f"system:serviceaccount:{namespace}:{account}",
+        "system:serviceaccount:kube-system:keda-operator",
+    }
 
 
 def test_production_is_private_and_tells_somebody() -> None:
