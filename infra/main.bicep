@@ -1,7 +1,7 @@
+targetScope = 'resourceGroup'
+
 import { defaults } from 'modules/settings.bicep'
 import { roles } from 'modules/roles.bicep'
-
-targetScope = 'resourceGroup'
 
 @description('Short name that every resource begins with: lower-case letters and digits.')
 @minLength(3)
@@ -20,8 +20,18 @@ param isPrivate bool
 @description('Whether callers may reach the app from the Internet although the rest is private.')
 param isDoorPublic bool = !isPrivate
 
+@description('Where the app runs: on Flex Consumption, or in containers (docs/deploy-kubernetes.md), which come after this.')
+@allowed([
+  'flex'
+  'containers'
+])
+param host string = 'flex'
+
+@description('OIDC issuer of the AKS cluster with the app, if there is one: its service accounts act as the app.')
+param clusterIssuer string = ''
+
 @description('Storage events come by queue, not to the app\'s webhook: for a private network, and for the app in containers.')
-param eventsByQueue bool = isPrivate
+param eventsByQueue bool = isPrivate || host == 'containers'
 
 @description('Address range of the network that isPrivate makes: a /24 or larger that no peer uses.')
 param addressPrefix string = '10.90.0.0/24'
@@ -135,6 +145,7 @@ module identity 'modules/identity.bicep' = {
     name: '${prefix}-app'
     location: location
     tags: tags
+    clusterIssuer: clusterIssuer
   }
 }
 
@@ -183,6 +194,7 @@ module messaging 'modules/messaging.bicep' = {
     tags: tags
     isPrivate: isPrivate
     principalId: identity.outputs.principalId
+    hasScaler: !empty(clusterIssuer)
     messagingUnits: messagingUnits
   }
 }
@@ -279,7 +291,7 @@ var ourSettings = {
 
 var settings = union(defaults, ourSettings, catalogSettings, tuning)
 
-module app 'modules/app.bicep' = {
+module app 'modules/app.bicep' = if (host == 'flex') {
   name: 'app'
   params: {
     name: name
@@ -309,7 +321,7 @@ module endpoints 'modules/private-endpoints.bicep' = if (isPrivate) {
     hostStorageId: hostStorage.outputs.id
     busId: messaging.outputs.id
     topicId: events.outputs.topicId
-    appId: app.outputs.id
+    appId: host == 'flex' ? app!.outputs.id : ''
     batchModelsId: batchModels.outputs.id
     standardModelsId: hasGateway ? '' : standardModels!.outputs.id
   }
@@ -349,8 +361,10 @@ module costs 'modules/costs.bicep' = {
 output appSettings object = settings
 
 // What the scripts of the later stages need to know. No secret is among it.
-output APP_NAME string = app.outputs.name
-output APP_URL string = 'https://${app.outputs.host}'
+output AZURE_RESOURCE_GROUP string = resourceGroup().name
+// Empty for the app in containers: its name and address are not made here.
+output APP_NAME string = host == 'flex' ? app!.outputs.name : ''
+output APP_URL string = host == 'flex' ? 'https://${app!.outputs.host}' : ''
 output STORAGE_NAME string = storage.outputs.name
 output SYSTEM_TOPIC_NAME string = events.outputs.systemTopicName
 output BATCH_ACCOUNT_NAME string = batchModels.outputs.name

@@ -15,6 +15,9 @@ param isPrivate bool
 @description('Who the app is.')
 param principalId string
 
+@description('Whether KEDA scales the app by these queues, as the app\'s identity.')
+param hasScaler bool
+
 @description('Messaging units of the Premium tier: 1, 2, 4, 8 or 16.')
 param messagingUnits int
 
@@ -110,6 +113,22 @@ resource storageEventsRole 'Microsoft.Authorization/roleAssignments@2022-04-01' 
     dependsOn: [
       queue
     ]
+  }
+]
+
+resource scalerRole 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for (each, i) in queues: if (hasScaler) {
+    scope: queue[i]
+    name: guid(queue[i].id, principalId, appRoles.scaledQueues[0].role)
+    properties: {
+      roleDefinitionId: subscriptionResourceId(
+        'Microsoft.Authorization/roleDefinitions',
+        appRoles.scaledQueues[0].role
+      )
+      principalId: principalId
+      principalType: 'ServicePrincipal'
+      description: appRoles.scaledQueues[0].reason
+    }
   }
 ]
 

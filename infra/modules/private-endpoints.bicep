@@ -17,7 +17,10 @@ param storageId string
 param hostStorageId string
 param busId string
 param topicId string
+
+@description('Empty for the app in containers.')
 param appId string
+
 param batchModelsId string
 
 @description('Empty with a gateway in its place.')
@@ -78,18 +81,19 @@ var always = [
     zones: [zoneIds.events]
   }
   {
-    name: 'app'
-    target: appId
-    group: 'sites'
-    zones: [zoneIds.sites]
-  }
-  {
     name: 'batch-models'
     target: batchModelsId
     group: 'account'
     zones: modelZones
   }
 ]
+
+var app = {
+  name: 'app'
+  target: appId
+  group: 'sites'
+  zones: [zoneIds.sites]
+}
 
 var standardModels = {
   name: 'standard-models'
@@ -99,7 +103,7 @@ var standardModels = {
 }
 
 module endpoint 'private-endpoint.bicep' = [
-  for each in empty(standardModelsId) ? always : concat(always, [standardModels]): {
+  for each in concat(always, empty(appId) ? [] : [app], empty(standardModelsId) ? [] : [standardModels]): {
     name: 'endpoint-${each.name}'
     params: {
       name: '${prefix}-${each.name}'

@@ -10,6 +10,8 @@ var roles = {
   tableContributor: '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
   busSender: '69a216fc-b8fb-44d8-bc22-1f3c2cd27a39'
   busReceiver: '4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0'
+  // Its Manage is what counting messages takes. It may delete the queue, too.
+  busOwner: '090c5cfd-751d-490a-894a-3ce6f1109419'
   eventSender: 'd5a91429-5739-47e2-a06b-3470a27159e7'
   metricsPublisher: '3913510d-42f4-4e42-8a64-420c390055eb'
   modelUser: '5e0bd9bd-7b93-4f28-af87-19fc36ad61bd'
@@ -63,6 +65,12 @@ var appRoles = {
     {
       role: roles.busReceiver
       reason: 'Takes what Event Grid delivers; only Event Grid may send there.'
+    }
+  ]
+  scaledQueues: [
+    {
+      role: roles.busOwner
+      reason: 'KEDA counts the messages of both queues with this identity. Only with a cluster.'
     }
   ]
   topic: [

@@ -34,5 +34,9 @@ for name in APP_NAME APP_URL STORAGE_NAME SYSTEM_TOPIC_NAME EVENTS_BY_QUEUE BLOB
 done
 
 infra/scripts/catalog.sh
+if [ -z "$APP_NAME" ]; then
+  echo "the app comes in containers: docs/deploy-kubernetes.md; after that, python -m checks.canary"
+  exit 0
+fi
 infra/scripts/publish.sh
 infra/scripts/after-publish.sh

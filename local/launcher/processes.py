@@ -53,7 +53,7 @@ def stack_processes(layout: Layout) -> tuple[Process, ...]:
     """Storage, simulator and Service Bus side by side, then the host with the app."""
     return (
         azurite(layout),
-        python_module(layout, "simulator", url=f"{layout.simulator}/_sim/health"),
+        simulator(layout),
         servicebus(layout),
         change_feed(layout),
         host(layout, layout.app or PROJECT),
@@ -76,6 +76,12 @@ def host(layout: Layout, app: Path) -> Process:
         # Requests, messages and the worker each get a few seconds to end, one after the other.
         stop_seconds=20.0,
     )
+
+
+def simulator(layout: Layout) -> Process:
+    """The providers. Azure OpenAI among them has a role in the storage account."""
+    process = python_module(layout, "simulator", url=f"{layout.simulator}/_sim/health")
+    return replace(process, environment={**process.environment, "SIMULATOR_STORAGE": layout.storage})
 
 
 def servicebus(layout: Layout) -> Process:

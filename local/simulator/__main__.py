@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import logging
+import os
 import signal
 import sys
 from pathlib import Path
@@ -16,12 +17,12 @@ SWITCH_SECONDS = 0.0005
 GOODBYE_SECONDS = 1.0
 
 
-async def serve(port: int, folder: Path) -> None:
+async def serve(port: int, folder: Path, storage: str | None) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    async with application(folder) as simulator:
+    async with application(folder, storage) as simulator:
         runner = web.AppRunner(simulator, access_log=None, shutdown_timeout=GOODBYE_SECONDS)
         await runner.setup()
         try:
@@ -41,7 +42,7 @@ def main() -> None:
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
     sys.setswitchinterval(SWITCH_SECONDS)
-    asyncio.run(serve(arguments.port, arguments.data))
+    asyncio.run(serve(arguments.port, arguments.data, os.environ.get("SIMULATOR_STORAGE")))
 
 
 if __name__ == "__main__":

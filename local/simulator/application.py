@@ -28,6 +28,7 @@ from local.simulator.journal import Journal
 from local.simulator.quotas import Quotas
 from local.simulator.rulebook import RuleBook
 from local.simulator.stage import Stage
+from local.simulator.storage import Storage
 
 # Of one JSON body; files are streamed and have bounds of their own.
 MAX_BODY_BYTES = 64 << 20
@@ -42,8 +43,11 @@ DIALECTS: tuple[BatchDialect, ...] = (
 
 
 @asynccontextmanager
-async def application(folder: Path) -> AsyncIterator[web.Application]:
-    """The whole simulator with its state in `folder`; batches go on as soon as it is entered."""
+async def application(folder: Path, storage: str | None = None) -> AsyncIterator[web.Application]:
+    """The whole simulator with its state in `folder`; batches go on as soon as it is entered.
+
+    `storage` is a connection string to where Azure OpenAI is let in.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     database = Database(folder / "simulator.db")
     clock = Clock(database)
@@ -52,6 +56,7 @@ async def application(folder: Path) -> AsyncIterator[web.Application]:
     rules = RuleBook(database)
     quotas = Quotas(database)
     journal = Journal(database, clock)
+    blobs = Storage(storage)
     course = Course(
         database=database,
         clock=clock,
@@ -59,6 +64,7 @@ async def application(folder: Path) -> AsyncIterator[web.Application]:
         batches=batches,
         rules=rules,
         quotas=quotas,
+        storage=blobs,
         dialects={dialect.name: dialect for dialect in DIALECTS},
     )
     engine = Engine(batches, course)
@@ -82,6 +88,7 @@ async def application(folder: Path) -> AsyncIterator[web.Application]:
         engine=engine,
         stage=stage,
         admission=admission,
+        storage=blobs,
     )
     control = Control(
         database=database,

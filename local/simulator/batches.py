@@ -57,6 +57,7 @@ class Batch:
 
     `output_bytes` and `error_bytes` are the committed lengths of the result files: whatever lies behind
     them was written by a process that died. `lapsed` counts lines that a rule has let expire.
+    `input_blob` and `output_folder` are addresses outside: then results are no files but blobs there.
     `ending` is set once the outcome is known, before it is shown. `entered` maps `{status}_at` to the time.
     """
 
@@ -85,6 +86,10 @@ class Batch:
     tail: bytes = b""
     output_file_id: str | None = None
     error_file_id: str | None = None
+    input_blob: str | None = None
+    output_folder: str | None = None
+    output_blob: str | None = None
+    error_blob: str | None = None
     faults: tuple[LineFault, ...] = ()
     usage: Usage = field(default_factory=Usage)
     listed_from: float = 0.0
@@ -96,7 +101,8 @@ class Batch:
         for name, value in (self.metadata or MappingProxyType({})).items():
             if name == "key" or name.endswith(("_key", "-key")):
                 return value
-        return None
+        # Without metadata it is told by where its input lies.
+        return self.input_blob.rsplit("/", 2)[-2] if self.input_blob else None
 
 
 class Batches:

@@ -1,10 +1,13 @@
 """The course of a batch from validating to its end. Every step is committed before the next one starts:
 a process that was killed goes on where the last commit was, and no row is written twice."""
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import UUID, uuid5
+
+from azure.core.exceptions import AzureError
 
 from local.simulator import quotas as quotas_of
 from local.simulator import work
@@ -18,8 +21,11 @@ from local.simulator.lines import LineIndex, index
 from local.simulator.pace import LATEST, pace
 from local.simulator.quotas import Quotas
 from local.simulator.rulebook import RuleBook
+from local.simulator.storage import Storage
 from local.simulator.validator import Validation
 from local.simulator.work import Desk, Slice
+
+log = logging.getLogger(__name__)
 
 
 class Runner(Protocol):
@@ -40,6 +46,7 @@ class Course:
     batches: Batches
     rules: RuleBook
     quotas: Quotas
+    storage: Storage
     dialects: Mapping[str, BatchDialect]
 
     async def step(self, batch: Batch, run: Runner) -> None:
@@ -53,7 +60,7 @@ class Course:
         elif batch.position < batch.total and batch.ending is not Status.COMPLETED:
             await self._leave(batch, run)
         else:
-            self._publish(batch)
+            await self._deliver(batch, run)
 
     def _held(self, batch: Batch) -> float:
         """How long a rule keeps the batch in the state it has; 0: it does not."""
@@ -145,11 +152,40 @@ class Course:
                 )
             )
 
+    async def _deliver(self, batch: Batch, run: Runner) -> None:
+        try:
+            self._publish(await run.in_turn(lambda: self._delivered(batch)) if batch.output_folder else batch)
+        except AzureError as error:
+            # The storage is not there at present, or never will be: the batch goes on trying.
+            log.warning("batch %s: its results cannot be written: %s", batch.id, type(error).__name__)
+            await run.pause(1.0)
+
+    def _delivered(self, batch: Batch) -> Batch:
+        """The batch with its results put where its caller wants them. The same again after a crash.
+
+        The address of the errors is told although there may be none.
+        """
+        batch = _without_lost(batch)
+        output_id, error_id = result_ids(batch)
+        folder = f"{batch.output_folder}/{batch.id.removeprefix('batch_')}"
+        output_blob, error_blob = f"{folder}/results.jsonl", f"{folder}/errors.jsonl"
+        output, errors = self.files.path(output_id), self.files.path(error_id)
+        if work.write(output, batch.output_bytes, batch.tail):
+            self.storage.put(output_blob, output)
+        if work.write(errors, batch.error_bytes, b""):
+            self.storage.put(error_blob, errors)
+        return replace(batch, output_blob=output_blob, error_blob=error_blob)
+
     def _publish(self, batch: Batch) -> None:
         """Result files and terminal state appear together."""
         dialect, now = self.dialects[batch.provider], int(self.clock.now())
-        if batch.ending is Status.CANCELLED and batch.script and batch.script.loses_output:
-            batch = replace(batch, output_bytes=0, tail=b"", completed=0)
+        batch = _without_lost(batch)
+        if batch.output_folder:
+            self._enter(batch, batch.ending or Status.CANCELLED)
+            self.files.unpin(batch.id)
+            for name in result_ids(batch):
+                self.files.path(name).unlink(missing_ok=True)
+            return
         output, errors = self._result_files(batch, now)
         keeps_errors = dialect.keeps_empty_files and "in_progress_at" in batch.entered
         with self.database.transaction():
@@ -210,6 +246,13 @@ class Course:
             lines=lines,
             order=lines.shuffled(batch.id),
         )
+
+
+def _without_lost(batch: Batch) -> Batch:
+    """Some batches that are cancelled forget what was answered."""
+    if batch.ending is Status.CANCELLED and batch.script and batch.script.loses_output:
+        return replace(batch, output_bytes=0, tail=b"", completed=0)
+    return batch
 
 
 def result_ids(batch: Batch) -> tuple[str, str]:

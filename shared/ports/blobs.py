@@ -95,6 +95,10 @@ class Blobs(Protocol):
         """
         ...
 
+    def url(self, path: str) -> str:
+        """Its address, for services that are let in by themselves. Pure; it gives no leave."""
+        ...
+
     async def upload_url(self, path: str, *, valid_for: timedelta) -> UploadUrl:
         """Leave to create or overwrite this one blob, and nothing else."""
         ...

@@ -41,11 +41,15 @@ class Traits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedFile:
-    """An input file at the provider. `expires_at` None: it stays until it is deleted."""
+    """An input file at the provider. `expires_at` None: it stays until it is deleted.
+
+    `is_ours`: it lies in our own storage and goes with its batch; no provider's quota counts it.
+    """
 
     id: FileId
     ready: bool
     expires_at: datetime | None
+    is_ours: bool = False
 
 
 class RemoteState(StrEnum):
@@ -60,8 +64,8 @@ class RemoteBatch:
     `end` is set when, and only when, `state` is ended. `key` is the chunk key found in it; None: not ours.
     `raw_state` is the provider's own word, `recognised` whether the adapter knows it. `out_of_capacity`: it
     failed because the enqueued-token quota was full; nothing ran. Counters are None while the provider does
-    not tell; `requests` is how many it holds. `again_in`: it goes on only while it is looked at, next after
-    so long; None: it runs by itself.
+    not tell; `requests` is how many it holds. `again_in`: worth looking at sooner than the app would, because
+    looking moves it or its results are there; None: at any time.
     """
 
     id: BatchId

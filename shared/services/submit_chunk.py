@@ -115,7 +115,7 @@ class SubmitChunk:
         )
 
     async def _note_expiry(self, job: Job, file: StagedFile) -> None:
-        if file.expires_at is not None:
+        if file.expires_at is not None or file.is_ours:
             return
         await self.notice(
             Finding(

@@ -33,8 +33,9 @@ async def process_document(message: func.ServiceBusMessage) -> None:
 @blueprint.service_bus_queue_trigger(
     arg_name="message", connection="ServiceBusConnection", queue_name=STORAGE_EVENTS_QUEUE
 )
-async def storage_event(message: func.ServiceBusMessage) -> None:
-    await application().take_storage_events(message.get_body())
+@blueprint.durable_client_input(client_name="client")
+async def storage_event(message: func.ServiceBusMessage, client: df.DurableFunctionsClient) -> None:
+    await application().take_storage_events(message.get_body(), DurableOrchestrations(client))
 
 
 @blueprint.timer_trigger(arg_name="timer", schedule="%POSTERN_GATHER_SCHEDULE%")

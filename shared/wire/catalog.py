@@ -27,7 +27,7 @@ from shared.wire.catalog_yaml import MAX_BYTES, Problem, Unreadable, read_docume
 __all__ = ["MAX_BYTES", "MAX_SCHEMA_BYTES", "CatalogRefused", "Problem", "read_catalog", "schema_paths"]
 
 MAX_PROBLEMS: Final = 100
-_OPTIONS: Final = ("project", "location", "bucket", "storage_url", "timeout_hours")
+_OPTIONS: Final = ("project", "location", "bucket", "storage_url", "storage", "timeout_hours")
 
 
 class CatalogRefused(GiveUp):

@@ -125,7 +125,7 @@ class LimitsEntry(Entry):
 
 Provider = Literal["azure_openai", "openai", "anthropic", "mistral", "vertex", "openai_compatible"]
 _FIELDS_OF: Final[Mapping[str, frozenset[str]]] = {
-    "azure_openai": frozenset({"endpoint", "deployment", "api_version", "key_setting"}),
+    "azure_openai": frozenset({"endpoint", "deployment", "api_version", "key_setting", "storage"}),
     "anthropic": frozenset({"base_url", "api_version", "key_setting"}),
     "mistral": frozenset({"base_url", "key_setting", "timeout_hours"}),
     "vertex": frozenset({"project", "location", "bucket", "base_url", "storage_url", "key_setting"}),
@@ -148,6 +148,7 @@ class DeploymentEntry(Entry):
     project: Text | None = None
     location: Text | None = None
     bucket: Text | None = None
+    storage: Literal["own"] | None = None
     timeout_hours: Annotated[int, Field(ge=1, le=MAX_TIMEOUT_HOURS)] | None = None
     limits: LimitsEntry = LimitsEntry()
 

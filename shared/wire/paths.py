@@ -57,8 +57,19 @@ def job_folder(tenant: TenantId, job: JobId) -> str:
 
 
 def own_batch(key: ChunkKey) -> str:
-    """The folder of a batch that we run ourselves. No tenant can be called so: names begin otherwise."""
-    return f"{JOBS}/_batches/{key}/"
+    """The folder of a batch that is kept in our storage."""
+    return f"{_own_batches()}{key}/"
+
+
+def key_of_own_batch(path: str) -> ChunkKey | None:
+    """The batch in whose folder this lies; None if it lies elsewhere."""
+    key, folder, _ = path.removeprefix(_own_batches()).partition("/")
+    return ChunkKey(key) if path.startswith(_own_batches()) and folder and key else None
+
+
+def _own_batches() -> str:
+    """No tenant can be called so: names begin with a letter or digit."""
+    return f"{JOBS}/_batches/"
 
 
 class JobPaths:

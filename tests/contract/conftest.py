@@ -7,11 +7,15 @@ import pytest
 from tests.contract.batching.providers import PROVIDERS
 from tests.contract.batching.service import Make, Service
 from tests.local.simulator.process import Simulator
+from tests.support.azurite import is_installed
 
 
 @pytest.fixture(scope="session")
-def batch_simulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simulator]:
-    started = Simulator(data=tmp_path_factory.mktemp("batches"))
+def batch_simulator(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Simulator]:
+    storage = request.getfixturevalue("azurite").connection_string if is_installed() else None
+    started = Simulator(data=tmp_path_factory.mktemp("batches"), storage=storage)
     started.start()
     yield started
     started.stop()

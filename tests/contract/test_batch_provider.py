@@ -44,10 +44,10 @@ async def test_what_was_staged_is_there_unchanged(service: Service) -> None:
         pytest.skip("the input goes with the create")
     content = lines_of(service.provider, "Grüße", "a\nb")
 
-    file = await service.provider.stage(chunk_input(KEY, content))
+    file = await hand_over(service, chunk_input(KEY, content))
 
-    assert (await service.provider.staged(file.id)).ready
-    assert await download(service.provider, file.id) == content
+    assert (await service.provider.staged(file)).ready
+    assert await download(service.provider, file) == content
 
 
 async def test_an_input_file_that_is_left_over_expires_by_itself(service: Service) -> None:
@@ -55,7 +55,10 @@ async def test_an_input_file_that_is_left_over_expires_by_itself(service: Servic
         pytest.skip("the input goes with the create")
     file = await stage(service)
 
-    expires_at = (await service.provider.staged(file)).expires_at
+    staged = await service.provider.staged(file)
+    if staged.is_ours:
+        pytest.skip("it lies in our own storage and goes with the batch")
+    expires_at = staged.expires_at
     assert expires_at is not None
     assert expires_at >= service.start + timedelta(days=2)
     assert await service.provider.expiry(file) == expires_at

@@ -439,3 +439,10 @@ async def test_pages_make_up_the_listing(blobs: Blobs, container: str) -> None:
 async def test_where_nothing_is_the_page_is_the_last(blobs: Blobs, container: str) -> None:
     page = await blobs.page(f"{container}/")
     assert (page.blobs, page.cursor) == ((), None)
+
+
+async def test_a_blob_has_an_address_that_names_it(blobs: Blobs, container: str) -> None:
+    address = blobs.url(f"{container}/a folder/b.json")
+
+    assert address.startswith("http")
+    assert address.endswith(f"/{container}/a%20folder/b.json")

@@ -69,6 +69,8 @@ def _catalog() -> dict[str, Any]:
         for name, place in PROVIDERS.items()
     }
     others = {name: _both(f"{name}-both") for name in PROVIDERS}
+    elsewhere["own-hours"] = {**_deployment("own-batch"), "storage": "own"}
+    others["own-storage"] = {"hours": ["own-hours"], "max_output_tokens": 100}
     return {
         "deployments": {**deployments, **elsewhere, "vectors": _deployment("text-embedding-3-small")},
         "aliases": {**aliases, **others, "embed": {"minutes": ["vectors"]}},

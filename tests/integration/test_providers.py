@@ -3,10 +3,10 @@
 import pytest
 
 from tests.integration.catalogs import PROVIDERS
-from tests.integration.postern import Caller, chat
-from tests.integration.provider import Provider
+from tests.integration.postern import Caller, chat, lines
+from tests.integration.provider import Provider, eventually
 
-EVERYWHERE = ["summarize", "dated", *PROVIDERS]
+EVERYWHERE = ["summarize", "dated", "own-storage", *PROVIDERS]
 
 
 @pytest.mark.parametrize("alias", EVERYWHERE)
@@ -28,3 +28,53 @@ def test_the_same_job_has_the_same_outcomes_everywhere(
     assert rows[0]["response"]["choices"][0]["message"]["content"] == "one\u2028two"
     assert rows[4]["usage"]["input_tokens"] > 0
     assert support.report(job)["balanced"]
+
+
+# Where batches carry no key of ours
+
+
+def test_a_lost_answer_to_a_create_leaves_one_batch_without_keys_too(
+    support: Caller, provider: Provider, word: str
+) -> None:
+    provider.call(word, "create", 1, drop="after")
+
+    # A size that no other job has, for it is what the batch is found by.
+    job = support.submitted(*(chat(f"{word} {n}", f"r{n}") for n in range(17)), alias="anthropic")
+    job = support.finished(job, seconds=90)
+
+    made = [
+        entry["batch_id"]
+        for entry in provider.created()
+        if (entry["provider"], entry["requests"]) == ("anthropic", 17)
+    ]
+    assert (job["status"], job["counts"]["succeeded"]) == ("completed", 17)
+    assert made == [chunk["batch_id"] for chunk in job["chunks"]]
+
+
+def test_our_own_batches_are_no_side_door_and_can_be_cancelled(
+    support: Caller, operators: Caller, provider: Provider, word: str
+) -> None:
+    provider.batch(word, "stuck", completed=1)
+    job = support.submitted(*(chat(f"{word} {n}", f"r{n}") for n in range(3)), alias="anthropic")
+    running = support.until(job, lambda seen: bool(seen["chunks"] and seen["chunks"][0]["batch_id"]))
+
+    def looks() -> int:
+        return sum(entry["provider"] == "anthropic" for entry in provider.journal(operation="list"))
+
+    # The second sweep from now on has begun, so the first one is done.
+    enough = looks() + 2
+    eventually(lambda: looks() >= enough, seconds=60)
+    findings = operators.get("/v1/findings").json()["data"]
+    support.post(f"/v1/jobs/{job['id']}/cancel")
+    cancelled = support.finished(job, seconds=90)
+
+    batch_id = running["chunks"][0]["batch_id"]
+    assert batch_id not in {found["subject"] for found in findings}
+    assert (cancelled["status"], cancelled["counts"]["succeeded"]) == ("cancelled", 1)
+    assert cancelled["counts"]["cancelled"] == 2
+
+
+def test_what_claude_does_not_take_is_refused_with_line_and_field(support: Caller) -> None:
+    refused = support.refused(alias="anthropic", requests=[chat("one"), chat("two", temperature=0)])
+
+    assert lines(refused) == {2: "body.temperature"}

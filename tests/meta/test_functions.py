@@ -26,7 +26,7 @@ FUNCTIONS: dict[str, Indexed] = {
     "finish_job": (ACTIVITY, "", False),
     "claim_document": ("blobTrigger", "documents/{name}", False),
     "process_document": ("serviceBusTrigger", "documents", False),
-    "storage_event": ("serviceBusTrigger", "storage-events", False),
+    "storage_event": ("serviceBusTrigger", "storage-events", True),
     "gather_documents": (TIMER, "%POSTERN_GATHER_SCHEDULE%", True),
     "sweep": (TIMER, "%POSTERN_SWEEP_SCHEDULE%", True),
     "healthz": ("httpTrigger", "GET|HEAD healthz", False),

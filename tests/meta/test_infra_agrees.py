@@ -2,6 +2,7 @@
 
 import ast
 import json
+import logging
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -17,6 +18,7 @@ from checks.bicep.template import Template
 from local.launcher.layout import PORT_NAMES, Layout
 from local.launcher.settings import app_settings
 from local.servicebus.definitions import Queue
+from shared.adapters.logs import WithFields
 from shared.bootstrap.parts import DOCUMENTS_QUEUE, STORAGE_EVENTS_QUEUE
 from shared.domain.findings import FindingKind
 from shared.settings import NAMES, Settings
@@ -48,8 +50,8 @@ ROLES_OF_SDKS = {
     "azure.servicebus": {"busSender", "busReceiver"},
     "azure.eventgrid": {"eventSender"},
 }
-# What the platform does on the app's behalf: triggers' and the hub's queues, telemetry.
-ROLES_OF_THE_PLATFORM = {"queueContributor", "metricsPublisher"}
+# What the platform does on the app's behalf: triggers' and the hub's queues, telemetry, counting for KEDA.
+ROLES_OF_THE_PLATFORM = {"queueContributor", "metricsPublisher", "busOwner"}
 NEEDS_NO_ROLE = {"azure.core", "azure.identity", "azure.durable_functions", "azure.functions"}
 
 
@@ -231,9 +233,7 @@ def test_every_entry_of_the_role_map_is_used() -> None:
     }
     lists = set(properties(variable("modules/roles.bicep", "appRoles")))
     granted = {
-        name
-        for each in PROJECT.templates()
-        for name in re.findall(r"in appRoles\.(\w+)", each.source.content)
+        name for each in PROJECT.templates() for name in re.findall(r"\bappRoles\.(\w+)", each.source.content)
     }
 
     assert entries == used
@@ -268,9 +268,9 @@ def queries() -> Iterator[tuple[str, str]]:
             yield item["name"], item["content"]["query"]
 
 
-def logged() -> dict[str, set[str]]:
-    """The log events of the app, and the fields of each."""
-    found: dict[str, set[str]] = {}
+def logged() -> dict[str, list[str]]:
+    """The log events of the app, and the fields of each in their order."""
+    found: dict[str, list[str]] = {}
     for file in (ROOT / "shared").rglob("*.py"):
         tree = ast.parse(file.read_text())
         functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
@@ -279,21 +279,21 @@ def logged() -> dict[str, set[str]]:
                 continue
             event, extra = call.args[0], next((k.value for k in call.keywords if k.arg == "extra"), None)
             if isinstance(event, ast.Constant) and isinstance(event.value, str):
-                found.setdefault(event.value, set()).update(fields_of(extra, functions))
+                found.setdefault(event.value, []).extend(fields_of(extra, functions))
     return found
 
 
-def fields_of(extra: ast.expr | None, functions: dict[str, ast.FunctionDef]) -> set[str]:
+def fields_of(extra: ast.expr | None, functions: dict[str, ast.FunctionDef]) -> list[str]:
     if isinstance(extra, ast.Call) and ast.unparse(extra.func) in functions:
         (returned,) = [
             n.value for n in ast.walk(functions[ast.unparse(extra.func)]) if isinstance(n, ast.Return)
         ]
         return fields_of(returned, functions)
     if isinstance(extra, ast.Dict):
-        return {
+        return [
             key.value for key in extra.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)
-        }
-    return set()
+        ]
+    return []
 
 
 def test_the_queries_look_for_what_the_app_logs() -> None:
@@ -315,7 +315,26 @@ def test_the_queries_take_fields_that_the_app_gives() -> None:
         if not taken:
             continue
         (event,) = set(re.findall(r'startswith "([\w.]+)"', query))
-        assert taken <= events[event], name
+        assert taken <= set(events[event]), name
+
+
+def test_a_line_of_the_log_is_taken_apart_as_the_queries_do() -> None:
+    given = {"kind": "late_job", "subject": "job_1", "tenant": "support"}
+    record = logging.makeLogRecord({"name": "shared.services.announce", "msg": "finding.raised", **given})
+    WithFields().filter(record)
+    line = record.getMessage()
+
+    assert logged()["finding.raised"] == list(given)
+    for name, query in queries():
+        pattern = re.search(r"parse Message with \* (.*)", query)
+        if pattern is None:
+            continue
+        # "kind=" Kind " subject=" Subject: a name stands for what lies between two texts.
+        parts = re.findall(r'"([^"]*)" (\w+)', pattern.group(1))
+        expression = ".*?" + "".join(f"{re.escape(text)}(?P<{part}>.*?)" for text, part in parts) + "$"
+        found = re.match(expression, line)
+        assert found, name
+        assert {key.lower(): value for key, value in found.groupdict().items()} == given
 
 
 def test_the_queries_name_findings_that_there_are() -> None:
@@ -330,6 +349,43 @@ def test_every_query_belongs_to_an_alert() -> None:
     loaded = set(re.findall(r"queries/([\w-]+\.kql)", template("modules/alerts.bicep").source.content))
 
     assert loaded == {file.name for file in (INFRA / "queries").glob("*.kql")}
+
+
+def test_every_template_below_modules_is_used() -> None:
+    used = {
+        (each.path.parent / written).resolve()
+        for each in PROJECT.templates()
+        for written in [*(m.path for m in each.modules.values()), *(i.path for i in each.imports.values())]
+    }
+
+    assert {path.resolve() for path in (INFRA / "modules").glob("*.bicep")} <= used
+
+
+def test_every_output_is_asked_for() -> None:
+    scripts = "".join(file.read_text() for file in (INFRA / "scripts").glob("*.sh"))
+    stages = "".join(template(name).source.content for name in ("subscriptions.bicep", "policies.bicep"))
+    pages = (INFRA / "container-apps" / "main.bicep").read_text()
+
+    unasked = {
+        name
+        for name in template("main.bicep").outputs
+        if not re.search(rf"\b{name}\b", scripts + stages + pages)
+    }
+
+    assert unasked == set()
+
+
+def test_the_cluster_s_accounts_are_those_of_the_manifests() -> None:
+    manifests = INFRA / "kubernetes"
+    account = yaml.safe_load((manifests / "identity.yaml").read_text())["metadata"]["name"]
+    namespace = yaml.safe_load((manifests / "namespace.yaml").read_text())["metadata"]["name"]
+    declared = literal(variable("modules/identity.bicep", "serviceAccounts"))
+
+    assert isinstance(declared, list)
+    assert {each["subject"] for each in declared} == {
+        f"system:serviceaccount:{namespace}:{account}",
+        "system:serviceaccount:kube-system:keda-operator",
+    }
 
 
 def test_production_is_private_and_tells_somebody() -> None:

@@ -17,7 +17,9 @@ FOR_TESTS = "shared.adapters.memory"
 NAMED = re.compile(r"\bshared(?:\.\w+)+")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FILES = sorted(
-    file for folder in ("shared", "cli", "checks", "local") for file in (ROOT / folder).rglob("*.py")
+    file
+    for folder in ("shared", "cli", "checks", "backup", "local")
+    for file in (ROOT / folder).rglob("*.py")
 )
 
 

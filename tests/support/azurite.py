@@ -67,6 +67,11 @@ def secure_azurite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[A
         yield azurite, certificate
 
 
+def is_installed() -> bool:
+    """Whether an Azurite can be had on this machine."""
+    return shutil.which("node") is not None and PROGRAM.exists()
+
+
 @contextmanager
 def running(folder: Path, *options: str) -> Iterator[Azurite]:
     """An Azurite that keeps its data under `folder`, and is stopped gently at the end."""

@@ -151,6 +151,9 @@ class PoweredBlobs:
         self._mains.check()
         return await self._blobs.page(prefix, cursor=cursor, limit=limit)
 
+    def url(self, path: str) -> str:
+        return self._blobs.url(path)
+
     async def upload_url(self, path: str, *, valid_for: timedelta) -> UploadUrl:
         self._mains.check()
         return await self._blobs.upload_url(path, valid_for=valid_for)

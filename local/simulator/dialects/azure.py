@@ -16,7 +16,7 @@ FORTNIGHT = 1_209_600
 FILES = FileHabits(
     least_seconds=FORTNIGHT, default_seconds=None, max_without_expiry=500, max_with_expiry=10_000
 )
-BATCHES = BatchHabits(least_output_seconds=FORTNIGHT, is_sparse=True)
+BATCHES = BatchHabits(least_output_seconds=FORTNIGHT, is_sparse=True, takes_blobs=True)
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:

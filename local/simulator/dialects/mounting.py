@@ -15,6 +15,7 @@ from local.simulator.files import Files
 from local.simulator.quotas import Quotas
 from local.simulator.rulebook import RuleBook
 from local.simulator.stage import Call, Operation, Stage, WriteError
+from local.simulator.storage import Storage
 
 # Method, path below the prefix, operation.
 type Routes = list[tuple[str, str, Operation]]
@@ -33,6 +34,7 @@ class Parts:
     engine: Engine
     stage: Stage
     admission: Admission
+    storage: Storage
 
 
 def mounted(

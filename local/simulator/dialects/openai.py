@@ -46,6 +46,7 @@ def file_and_batch_routes(
         batches=parts.batches,
         clock=parts.clock,
         admission=parts.admission,
+        storage=parts.storage,
         engine=parts.engine,
         stage=parts.stage,
     )

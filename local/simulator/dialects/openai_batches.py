@@ -1,5 +1,6 @@
 """The batches API of OpenAI and Azure OpenAI."""
 
+import asyncio
 import secrets
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ from local.simulator.engine import Engine
 from local.simulator.failures import CallRefused, Json
 from local.simulator.files import Files, StoredFile
 from local.simulator.stage import Call, Operation, Stage
+from local.simulator.storage import Storage
 
 DAY = 86_400
 MAX_PAIRS, MAX_NAME, MAX_VALUE = 16, 64, 512
@@ -23,11 +25,15 @@ MAX_PAIRS, MAX_NAME, MAX_VALUE = 16, 64, 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchHabits:
-    """What differs between the two. `is_sparse`: fields are left out or empty that the other always fills."""
+    """What differs between the two. `is_sparse`: fields are left out or empty that the other always fills.
+
+    `takes_blobs`: input and output may be blobs of the caller's.
+    """
 
     least_output_seconds: int
     most_output_seconds: int = 2_592_000
     is_sparse: bool
+    takes_blobs: bool = False
 
 
 class BatchRoutes:
@@ -41,6 +47,7 @@ class BatchRoutes:
         batches: Batches,
         clock: Clock,
         admission: Admission,
+        storage: Storage,
         engine: Engine,
         stage: Stage,
     ) -> None:
@@ -51,6 +58,7 @@ class BatchRoutes:
         self._batches = batches
         self._clock = clock
         self._admission = admission
+        self._storage = storage
         self._engine = engine
         self._stage = stage
 
@@ -71,16 +79,36 @@ class BatchRoutes:
         call.body = body
         batch = self._wished(body)
         call.key, call.file_id, call.endpoint = batch.key, batch.input_file_id, batch.endpoint
-        file = self._files.get(self._dialect.name, batch.input_file_id)
+        file = await self._input_of(batch)
         if file is not None:
             call.requests, call.input_path = file.lines, self._files.path(file.id)
             call.model = model_of(call.input_path, self._dialect)
         call.request["wish"] = batch
         call.request["file"] = file
 
+    async def _input_of(self, batch: Batch) -> StoredFile | None:
+        if batch.input_blob is None:
+            return self._files.get(self._dialect.name, batch.input_file_id)
+        target = self._files.path(batch.input_file_id)
+        size, lines = await asyncio.to_thread(self._storage.fetch, batch.input_blob, target)
+        file = StoredFile(
+            id=batch.input_file_id,
+            provider=f"{self._dialect.name}, own storage",
+            purpose="batch",
+            filename="input.jsonl",
+            bytes=size,
+            created_at=int(batch.created_at),
+            lines=lines,
+        )
+        self._files.add(file)
+        return file
+
     def _wished(self, body: Json) -> Batch:
         now = self._clock.now()
+        blob, folder = self._blobs(body)
         file_id, endpoint = body.get("input_file_id"), self._dialect.canonical(str(body.get("endpoint")))
+        if blob:
+            file_id = f"file-{secrets.token_hex(12)}"
         if not isinstance(file_id, str) or not file_id:
             raise CallRefused(
                 400, "missing_required_parameter", "'input_file_id' is required.", param="input_file_id"
@@ -102,7 +130,25 @@ class BatchRoutes:
             expires_at=int(now) + DAY,
             metadata=checked_metadata(body.get("metadata")),
             output_expires_after=self._output_seconds(body.get("output_expires_after")),
+            input_blob=blob,
+            output_folder=folder,
         )
+
+    def _blobs(self, body: Json) -> tuple[str, str] | tuple[None, None]:
+        """Addresses of the input and of the folder for results, if the caller keeps both."""
+        blob, folder = body.get("input_blob"), body.get("output_folder")
+        if not self._habits.takes_blobs or not blob:
+            return None, None
+        url = folder.get("url") if isinstance(folder, dict) else None
+        if not isinstance(blob, str) or not isinstance(url, str):
+            raise CallRefused(
+                400, "invalid_request", "input_blob needs output_folder.url.", param="output_folder"
+            )
+        if body.get("metadata"):
+            raise CallRefused(
+                400, "invalid_request", "metadata is not supported with input_blob.", param="metadata"
+            )
+        return blob, url.rstrip("/")
 
     def _output_seconds(self, given: object) -> int | None:
         if given is None:
@@ -243,6 +289,10 @@ def sparse(shown: Json, batch: Batch) -> Json:
     """The same as Azure shows it: no usage, no model, file ids "" instead of null, counts that come late."""
     kept = {name: value for name, value in shown.items() if name not in {"usage", "model"}}
     kept["endpoint"] = None
+    if batch.input_blob:
+        kept["input_file_id"] = None
+        kept["input_blob"] = batch.input_blob
+        kept["output_blob"], kept["error_blob"] = batch.output_blob or "", batch.error_blob or ""
     kept["output_file_id"] = shown["output_file_id"] or ""
     kept["error_file_id"] = shown["error_file_id"] or ""
     if batch.status is Status.VALIDATING:

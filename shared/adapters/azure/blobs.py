@@ -138,6 +138,9 @@ class AzureBlobs:
             raise NotFound(f"no page of {prefix!r} begins there") from refused
         return BlobPage(blobs=(), cursor=None)
 
+    def url(self, path: str) -> str:
+        return str(self._blob(path).url)
+
     async def upload_url(self, path: str, *, valid_for: timedelta) -> UploadUrl:
         check_new_path(path)
         expires_at = self._clock.now() + valid_for

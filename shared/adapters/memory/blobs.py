@@ -100,13 +100,17 @@ class MemoryBlobs:
         blobs = tuple(_listed(self._blobs[path][0]) for path in found)
         return BlobPage(blobs=blobs, cursor=found[-1] if more else None)
 
+    def url(self, path: str) -> str:
+        split_path(path)
+        return f"https://memory.invalid/{quote(path)}"
+
     async def upload_url(self, path: str, *, valid_for: timedelta) -> UploadUrl:
         """An address nobody answers at: a test writes to `path` in the uploader's place."""
         check_new_path(path)
         assert valid_for > timedelta(0), "leave that has ended is none"
         await asyncio.sleep(0)
         return UploadUrl(
-            url=f"https://memory.invalid/{quote(path)}",
+            url=self.url(path),
             headers={"x-ms-blob-type": "BlockBlob"},
             expires_at=self._clock.now() + valid_for,
         )

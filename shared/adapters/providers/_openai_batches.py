@@ -34,7 +34,7 @@ from shared.ports.providers import ChunkInput, RemoteBatch, RemoteState, StagedF
 # The provider's clock and ours may differ by this much.
 _SKEW: Final = timedelta(minutes=10)
 
-_Endpoint = Literal["/v1/responses", "/v1/chat/completions", "/v1/embeddings"]
+BatchEndpoint = Literal["/v1/responses", "/v1/chat/completions", "/v1/embeddings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ class OpenAIBatches:
     async def retrieve(self, batch: BatchId) -> RemoteBatch:
         with translated(Call(name=f"look at batch {batch!r}"), self._clock):
             answer = await self._client.batches.with_raw_response.retrieve(batch)
-            return read_batch(answer.content)
+            return self._seen(read_batch(answer.content))
 
     async def cancel(self, batch: BatchId) -> None:
         try:
@@ -149,7 +149,7 @@ class OpenAIBatches:
             async with asyncio.timeout(self._terms.create_timeout.total_seconds()):
                 answer = await self._client.batches.with_raw_response.create(
                     input_file_id=file,
-                    endpoint=cast("_Endpoint", endpoint.url),
+                    endpoint=cast("BatchEndpoint", endpoint.url),
                     completion_window="24h",
                     metadata={METADATA_KEY: key},
                     output_expires_after={
@@ -157,14 +157,18 @@ class OpenAIBatches:
                         "seconds": _seconds(self._terms.output_kept),
                     },
                 )
-            return read_batch(answer.content)
+            return self._seen(read_batch(answer.content))
+
+    def _seen(self, batch: RemoteBatch) -> RemoteBatch:
+        """A batch as the service tells of it, made one that the rest of the app knows."""
+        return batch
 
     async def _newer(self, horizon: datetime) -> AsyncIterator[RemoteBatch]:
         """All batches from `horizon` on, newest first. One that does not tell its age may be new."""
         after: str | None = None
         while True:
             page = await self._page(after)
-            for batch in page.batches:
+            for batch in map(self._seen, page.batches):
                 if not _is_older(batch, horizon):
                     yield batch
             if page.after in (None, after) or _is_older(page.batches[-1], horizon):

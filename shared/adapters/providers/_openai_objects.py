@@ -19,6 +19,7 @@ from shared.domain.ids import BatchId, ChunkKey, FileId
 from shared.domain.rows import MAX_MESSAGE
 from shared.domain.usage import NOTHING_USED, Usage
 from shared.ports.providers import RemoteBatch, RemoteState, StagedFile
+from shared.wire.paths import JOBS, key_of_own_batch
 
 METADATA_KEY: Final = "postern_key"
 PAGE_SIZE: Final = 100
@@ -61,6 +62,10 @@ class _Batch(Struct):
     input_file_id: object = None
     output_file_id: object = None
     error_file_id: object = None
+    # Own storage: addresses in the place of files.
+    input_blob: object = None
+    output_blob: object = None
+    error_blob: object = None
     errors: _Complaints | list[_Complaint] | None = None
     request_counts: _Counts | None = None
     metadata: dict[str, object] | None = None
@@ -121,7 +126,7 @@ def _batch(told: _Batch) -> RemoteBatch:
     complaints = (told.errors.data if isinstance(told.errors, _Complaints) else told.errors) or []
     first = complaints[0] if complaints else _Complaint()
     counts = told.request_counts or _Counts()
-    key = _text((told.metadata or {}).get(METADATA_KEY))
+    key = _text((told.metadata or {}).get(METADATA_KEY)) or _key_of_blob(told.input_blob)
     return RemoteBatch(
         id=BatchId(told.id),
         key=ChunkKey(key) if key else None,
@@ -133,9 +138,9 @@ def _batch(told: _Batch) -> RemoteBatch:
         out_of_capacity=end is BatchEnd.FAILED and _names_token_limit(complaints),
         code=code_name(first.code),
         message=(_text(first.message) or "")[:MAX_MESSAGE] or None,
-        input_file=_file_id(told.input_file_id),
-        output_file=_file_id(told.output_file_id),
-        error_file=_file_id(told.error_file_id),
+        input_file=_file_id(told.input_file_id) or _file_id(told.input_blob),
+        output_file=_file_id(told.output_file_id) or _file_id(told.output_blob),
+        error_file=_file_id(told.error_file_id) or _file_id(told.error_blob),
         completed=_count(counts.completed),
         failed=_count(counts.failed),
         expires_at=_time(told.expires_at),
@@ -155,6 +160,12 @@ def _usage(report: Raw) -> Usage | None:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def _key_of_blob(url: object) -> ChunkKey | None:
+    """A batch whose input is a blob of ours lies in a folder that is named after its chunk."""
+    _, container, name = (_text(url) or "").partition(f"/{JOBS}/")
+    return key_of_own_batch(f"{JOBS}/{name}") if container else None
 
 
 def _file_id(value: object) -> FileId | None:

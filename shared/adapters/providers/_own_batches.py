@@ -58,7 +58,7 @@ class OwnBatches:
 
     def staged(self, key: ChunkKey) -> StagedFile:
         """The input stays in our storage: nothing is handed over."""
-        return StagedFile(id=FileId(key), ready=True, expires_at=self._clock.now() + self._window)
+        return StagedFile(id=FileId(key), ready=True, expires_at=None, is_ours=True)
 
     async def find(self, key: ChunkKey) -> RemoteBatch | None:
         found = await self._states.find(key)

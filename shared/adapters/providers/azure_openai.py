@@ -4,6 +4,7 @@ Facts from Microsoft's "Azure OpenAI Batch" and "Quotas and limits" pages, read 
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -11,6 +12,8 @@ from typing import Final
 import httpx2
 import openai
 
+from shared.adapters.providers._azure_blobs import MAX_BYTES as MAX_BLOB_BYTES
+from shared.adapters.providers._azure_blobs import AzureBlobBatches
 from shared.adapters.providers._deployments import key_of, traits_of
 from shared.adapters.providers._openai_batches import OpenAIBatches, Terms
 from shared.adapters.providers._openai_objections import objection
@@ -31,6 +34,10 @@ TRAITS: Final = Traits(
     window=timedelta(hours=24),
 )
 
+TRAITS_OF_BLOBS: Final = replace(
+    TRAITS, limits=replace(TRAITS.limits, bytes=MAX_BLOB_BYTES, line_bytes=MAX_BYTES)
+)
+
 # 14 to 30 days are allowed. Input files with an expiry have twenty times the quota of those without.
 INPUT_KEPT: Final = timedelta(days=14)
 OUTPUT_KEPT: Final = timedelta(days=30)
@@ -41,18 +48,20 @@ _V1: Final = "/openai/v1"
 
 def connect(deployment: Deployment, connection: Connection) -> OpenAIBatches:
     """Nothing is sent before the first verb is called."""
-    return OpenAIBatches(
-        client=client_of(deployment, connection),
-        terms=Terms(
-            traits=traits_of(TRAITS, deployment),
-            model=deployment.deployment,
-            objection=partial(objection, deployment.model),
-            input_kept=INPUT_KEPT,
-            output_kept=OUTPUT_KEPT,
-            create_timeout=connection.create_timeout,
-        ),
-        clock=connection.clock,
+    client, own_storage = client_of(deployment, connection), deployment.options.get("storage") == "own"
+    terms = Terms(
+        traits=traits_of(TRAITS_OF_BLOBS if own_storage else TRAITS, deployment),
+        model=deployment.deployment,
+        objection=partial(objection, deployment.model),
+        input_kept=INPUT_KEPT,
+        output_kept=OUTPUT_KEPT,
+        create_timeout=connection.create_timeout,
     )
+    if not own_storage:
+        return OpenAIBatches(client=client, terms=terms, clock=connection.clock)
+    if connection.blobs is None:
+        raise GiveUp(f"deployment {deployment.name!r} has storage: own, and the app has no storage here")
+    return AzureBlobBatches(client=client, terms=terms, clock=connection.clock, blobs=connection.blobs)
 
 
 def client_of(deployment: Deployment, connection: Connection) -> openai.AsyncOpenAI:

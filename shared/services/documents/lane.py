@@ -34,10 +34,12 @@ from shared.services.documents.take_storage_events import TakeStorageEvents
 from shared.services.door.accept_job import AcceptJob
 from shared.services.policy import Policy
 from shared.services.tasks.run_task import RunTask
+from shared.services.wake_job import WakeJob
 from shared.stores.cursors import Cursors
 from shared.stores.documents import Documents, Gathering, OpenDocuments, Paths
 from shared.stores.jobs import Jobs
 from shared.stores.ledger import Ledger
+from shared.stores.pulses import Pulses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +169,12 @@ class DocumentLane:
 
     def _build_access(self) -> None:
         ports = self._ports
-        self.take_storage_events = TakeStorageEvents(claim=self.claim, notice=self._notice, clock=ports.clock)
+        self.take_storage_events = TakeStorageEvents(
+            claim=self.claim,
+            wake=WakeJob(pulses=Pulses(ports.tables)),
+            notice=self._notice,
+            clock=ports.clock,
+        )
         self.read = ReadDocuments(documents=self._documents)
         self.retry = RetryDocument(
             documents=self._documents,

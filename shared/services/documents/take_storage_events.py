@@ -1,12 +1,14 @@
-"""Storage events that come on a queue, where Event Grid cannot reach the app: the same claims."""
+"""Storage events that come on a queue: claims where Event Grid cannot reach the app, and results of batches."""
 
 import logging
 from dataclasses import dataclass
 
 from shared.domain.findings import Finding, FindingKind
 from shared.ports.clock import Clock
+from shared.ports.orchestrations import Orchestrations
 from shared.services.announce import Notice
 from shared.services.documents.claim_document import ClaimDocument
+from shared.services.wake_job import WakeJob
 from shared.wire.storage_events import BadEvent, read_created
 
 log = logging.getLogger(__name__)
@@ -15,10 +17,11 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeStorageEvents:
     claim: ClaimDocument
+    wake: WakeJob
     notice: Notice
     clock: Clock
 
-    async def __call__(self, body: bytes) -> None:
+    async def __call__(self, body: bytes, orchestrations: Orchestrations) -> None:
         """When it returns, the message has done its work; a message that is none is dropped with a finding."""
         try:
             places = read_created(body)
@@ -26,7 +29,8 @@ class TakeStorageEvents:
             await self._park(str(bad))
             return
         for place in places:
-            await self.claim(place)
+            if not await self.wake(place, orchestrations):
+                await self.claim(place)
 
     async def _park(self, why: str) -> None:
         now = self.clock.now()

@@ -15,6 +15,11 @@ PROVIDERS: Final = [
     pytest.param(
         openai.azure(api_version="2024-10-21"), id="azure_openai, dated paths", marks=pytest.mark.stack
     ),
+    pytest.param(
+        openai.own_storage(),
+        id="azure_openai, own storage",
+        marks=(pytest.mark.stack, pytest.mark.azurite),
+    ),
     pytest.param(anthropic.anthropic(), id="anthropic", marks=pytest.mark.stack),
     pytest.param(openai.openai(), id="openai", marks=pytest.mark.stack),
     pytest.param(compatible, id="openai_compatible", marks=pytest.mark.stack),

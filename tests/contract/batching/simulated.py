@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,6 +14,7 @@ from shared.adapters.providers.registry import ProviderRegistry
 from shared.domain.catalog import Deployment
 from shared.domain.chunks import BatchEnd
 from shared.domain.ids import BatchId, DeploymentName, FileId
+from shared.ports.blobs import Blobs
 from shared.ports.providers import BatchProvider, ChunkInput, RemoteState
 from tests.contract.batching.memory import StoppedClock
 from tests.contract.batching.service import Make, Service, Ways
@@ -35,6 +36,7 @@ TROUBLES: Mapping[Fate, Mapping[str, Any]] = {
 RUNS_FOR = 3600
 
 type SideDoor = Callable[[str, ChunkInput, FileId], Awaitable[BatchId]]
+type OpenStorage = Callable[[Simulator], AbstractAsyncContextManager[Blobs | None]]
 # The batch's address at the simulator, and what to put in place of its object to make its state unknown.
 type Estrange = Callable[[str, BatchId], Awaitable[Mapping[str, Any]]]
 
@@ -65,11 +67,12 @@ def simulated(
     estrange: Estrange,
     ways: Ways | None = None,
     options: Callable[[str], Mapping[str, str]] = lambda url: {},
+    storage: OpenStorage | None = None,
     **fields: Any,
 ) -> Make:
     """`path` is where the simulator serves the provider; `fields` are further ones of the deployment.
 
-    `options` takes the simulator's address.
+    `options` takes the simulator's address. `storage` is where chunks lie, for providers that look there.
     """
 
     @asynccontextmanager
@@ -88,15 +91,28 @@ def simulated(
             }
         )
         clock = StoppedClock(begin(simulator))
-        registry = ProviderRegistry(Connection(clock=clock, key=lambda name: "secret"))
-        try:
-            yield service_of(
-                registry.batch(deployment), simulator, clock, url, side_door, estrange, ways or Ways()
-            )
-        finally:
-            await registry.close()
+        async with (storage or _no_storage)(simulator) as blobs:
+            registry = ProviderRegistry(Connection(clock=clock, key=lambda name: "secret", blobs=blobs))
+            adapter = registry.batch(deployment)
+            made = service_of(adapter, simulator, clock, url, side_door, estrange, ways or Ways())
+            try:
+                yield made if blobs is None else replace(made, store=_storing(blobs))
+            finally:
+                await registry.close()
 
     return make
+
+
+@asynccontextmanager
+async def _no_storage(_: Simulator) -> AsyncIterator[None]:
+    yield None
+
+
+def _storing(blobs: Blobs) -> Callable[[ChunkInput], Awaitable[None]]:
+    async def store(chunk: ChunkInput) -> None:
+        await blobs.write(chunk.path, chunk.open_lines())
+
+    return store
 
 
 def begin(simulator: Simulator) -> datetime:

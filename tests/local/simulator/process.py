@@ -1,6 +1,7 @@
 """A simulator process of our own, and the ways to steer it."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -29,6 +30,7 @@ class Simulator:
     """One process on one port and one folder; it can die and come back."""
 
     data: Path
+    storage: str | None = None
     port: int = field(default_factory=free_port)
     process: "subprocess.Popen[bytes] | None" = None
 
@@ -48,12 +50,17 @@ class Simulator:
         ]
         self.data.mkdir(parents=True, exist_ok=True)
         with (self.data / "log").open("ab") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=log)
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, env=self._environment()
+            )
         deadline = time.monotonic() + READY_SECONDS
         while not self._answers():
             assert self.process.poll() is None, (self.data / "log").read_text()
             assert time.monotonic() < deadline, "the simulator did not become ready"
             time.sleep(0.02)
+
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, **({"SIMULATOR_STORAGE": self.storage} if self.storage else {})}
 
     def _answers(self) -> bool:
         try:

@@ -406,3 +406,32 @@ def test_a_dump_of_types_becomes_a_schema_without_descriptions() -> None:
 @pytest.mark.parametrize("file", sorted(SCHEMAS.glob("*.json")), ids=lambda file: file.stem)
 def test_a_schema_belongs_to_the_type_that_its_name_says(file: Path) -> None:
     assert json.loads(file.read_text())["resource"].replace("/", "_") == file.stem
+
+
+COMPILER = """#!/usr/bin/env bash
+echo "$@" >> "$0.calls"
+if [ "$1" = lint ]; then echo "main.bicep(1,1) : Warning no-unused-params: told" >&2; fi
+"""
+
+
+def test_a_compiler_that_is_there_is_asked_and_its_warnings_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = copy_of_the_templates(tmp_path / "infra")
+    program = tmp_path / "bin" / "bicep"
+    program.parent.mkdir()
+    program.write_text(COMPILER)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+
+    problems = check(root)
+
+    stages = {file.name for file in root.glob("*.bicep")}
+    asked = [line.split() for line in Path(f"{program}.calls").read_text().splitlines()]
+    assert {Path(words[-1]).name for words in asked if words[0] == "build"} == stages
+    assert {Path(words[-1]).name for words in asked if words[0] == "build-params"} == {
+        "main.dev.bicepparam",
+        "main.prod.bicepparam",
+    }
+    assert {problem.file.name for problem in problems} == stages
+    assert all("no-unused-params" in problem.message for problem in problems)

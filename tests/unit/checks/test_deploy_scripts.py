@@ -12,7 +12,6 @@ ROOT = Path(__file__).parents[3]
 SCRIPTS = ROOT / "infra" / "scripts"
 OUTPUTS = {
     # The service changes the case of letters.
-    "apP_NAME": {"value": "postern-abc"},
     "apP_URL": {"value": "https://postern-abc.example.net"},
     "storagE_NAME": {"value": "posternabc"},
     "systeM_TOPIC_NAME": {"value": "postern-abc-storage"},
@@ -51,9 +50,13 @@ class Machine:
 
     folder: Path
 
-    def run(self, script: str, *arguments: str, by_queue: bool = False, **env: str) -> Ran:
+    def run(
+        self, script: str, *arguments: str, by_queue: bool = False, app: str = "postern-abc", **env: str
+    ) -> Ran:
         outputs, calls = self.folder / "outputs.json", self.folder / "calls"
-        outputs.write_text(json.dumps(OUTPUTS | {"eventS_BY_QUEUE": {"value": by_queue}}))
+        outputs.write_text(
+            json.dumps(OUTPUTS | {"eventS_BY_QUEUE": {"value": by_queue}, "apP_NAME": {"value": app}})
+        )
         calls.write_text("")
         done = subprocess.run(
             [SCRIPTS / script, *arguments],
@@ -126,6 +129,13 @@ def test_with_events_by_queue_nothing_is_subscribed(machine: Machine) -> None:
         call for call in ran.calls if "subscriptions" in call or "keys list" in call or "signed-in" in call
     ]
     assert "checks.canary" in ran.calls[-1]
+
+
+def test_for_containers_the_catalogue_is_the_last_step(machine: Machine) -> None:
+    ran = machine.run("deploy.sh", "group", "dev", by_queue=True, app="")
+
+    assert ran.code == 0
+    assert "--destination config" in ran.calls[-1]
 
 
 def test_a_catalogue_that_cannot_be_uploaded_ends_the_sequence(machine: Machine) -> None:

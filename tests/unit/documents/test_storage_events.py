@@ -88,7 +88,7 @@ async def test_events_on_the_queue_make_the_same_claims() -> None:
     for name in NAMES:
         await world.drop(name)
     for name in NAMES * 3:
-        await world.app.take_storage_events(msgspec.json.encode(a_grid_event(name)))
+        await world.app.take_storage_events(msgspec.json.encode(a_grid_event(name)), world.engine)
 
     assert sorted(document.path for document in await world.all()) == sorted(NAMES)
     assert len(world.queue.sent) == len(NAMES)
@@ -96,7 +96,7 @@ async def test_events_on_the_queue_make_the_same_claims() -> None:
 
 async def test_a_bad_message_is_dropped_with_a_finding() -> None:
     world = DocumentWorld()
-    await world.app.take_storage_events(b"nonsense")
+    await world.app.take_storage_events(b"nonsense", world.engine)
 
     assert [finding.kind for finding in await world.findings(None)] == ["bad_message"]
 
@@ -115,7 +115,7 @@ async def test_several_events_of_one_upload_make_one_record_and_one_message() ->
         )
     ]
     for event in events:
-        await world.app.take_storage_events(msgspec.json.encode(event))
+        await world.app.take_storage_events(msgspec.json.encode(event), world.engine)
 
     assert (await world.one()).bytes == 10
     assert len(world.queue.sent) == 1
