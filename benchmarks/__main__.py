@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from benchmarks import documents, lines, reads, stack, stages
+from benchmarks import documents, lines, openai_files, reads, stack, stages
 from benchmarks.figures import Figures
 from benchmarks.machine import load, machine
 from local.stack import Stack, start_stack
 
 LATEST: Final = Path(__file__).parent / "latest.json"
-NAMES: Final = ("lines", "stages", "many", "references", "stack", "reads", "documents")
+NAMES: Final = ("lines", "stages", "many", "references", "stack", "openai", "reads", "documents")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +70,7 @@ def plan(figures: Figures, here: Stack, sizes: Sizes) -> dict[str, Callable[[], 
         "many": lambda: stages.measure_many(figures, storage=here.storage, size=sizes.many),
         "references": lambda: stages.measure_references(figures, storage=here.storage, size=sizes.references),
         "stack": lambda: stack.measure(figures, stack=here, size=sizes.stack),
+        "openai": lambda: openai_files.measure(figures, stack=here, size=sizes.stack),
         "reads": lambda: reads.measure(figures, stack=here, reads=sizes.reads),
         "documents": lambda: documents.measure(figures, count=sizes.documents),
     }

@@ -23,9 +23,16 @@ class Client:
             found: dict[str, Any] = await answer.json()
             return found
 
-    async def post(self, path: str, body: Mapping[str, Any] | bytes) -> dict[str, Any]:
-        given = {"data": body} if isinstance(body, bytes) else {"json": body}
-        async with self.session.post(f"{self.http}{path}", headers=self._headers, **given) as answer:
+    async def post(
+        self,
+        path: str,
+        body: Mapping[str, Any] | bytes | AsyncIterator[bytes],
+        more: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """`more` are further headers."""
+        given = {"json": body} if isinstance(body, Mapping) else {"data": body}
+        headers = {**self._headers, **(more or {})}
+        async with self.session.post(f"{self.http}{path}", headers=headers, **given) as answer:
             if answer.status >= 400:
                 raise RuntimeError(f"POST {path}: {answer.status} {await answer.text()}")
             found: dict[str, Any] = await answer.json()

@@ -19,7 +19,7 @@ from benchmarks.loop_lag import percentile
 from benchmarks.memory import watching
 from local.stack import Stack
 
-_MOST_MB: Final = 400.0
+MOST_MB: Final = 400.0
 _MOST_DELAY_MS: Final = 100.0
 _LARGE_BODY: Final = 31 * 1024 * 1024
 _NAMES: Final = {0.5: "median", 0.99: "99 %", 1.0: "longest"}
@@ -36,7 +36,7 @@ async def measure(figures: Figures, *, stack: Stack, size: int) -> None:
 async def _whole_path(figures: Figures, client: Client, stack: Stack, size: int) -> None:
     group = f"{size:,} requests through HTTP"
     upload = await client.upload(_content(size))
-    async with watching(stack.pids()["host"]) as host, _others(figures, client, group):
+    async with watching(stack.pids()["host"]) as host, others(figures, client, group):
         begun = time.perf_counter()
         job = (await client.post("/v1/jobs", {"alias": "summarize", "upload_id": upload}))["id"]
         figures.add(group, "accepted", time.perf_counter() - begun, "s")
@@ -45,7 +45,7 @@ async def _whole_path(figures: Figures, client: Client, stack: Stack, size: int)
     if found["counts"]["succeeded"] != size:
         raise RuntimeError(f"{size} requests went in, and came out as {found['counts']}")
     figures.add(group, "host before", host.before, "MB")
-    figures.add(group, "host at most", host.most, "MB", at_most=_MOST_MB)
+    figures.add(group, "host at most", host.most, "MB", at_most=MOST_MB)
     figures.add(group, "host afterwards", host.after, "MB")
     await _results(figures, client, stack, job, size)
 
@@ -57,7 +57,7 @@ async def _results(figures: Figures, client: Client, stack: Stack, job: str, siz
             begun = time.perf_counter()
             got = await client.download(f"/v1/jobs/{job}/results?format={form}")
             figures.add(group, form, time.perf_counter() - begun, "s")
-        figures.add(group, form, host.most, "MB", at_most=_MOST_MB)
+        figures.add(group, form, host.most, "MB", at_most=MOST_MB)
         figures.add(group, form, got / 1e6, "MB received")
 
 
@@ -66,17 +66,17 @@ async def _large_bodies(figures: Figures, client: Client, stack: Stack) -> None:
     body = _large_body()
     for at_once in (1, 4):
         group = f"{at_once} x {len(body) / 1e6:.0f} MB posted to /v1/jobs"
-        async with watching(stack.pids()["host"]) as host, _others(figures, client, group):
+        async with watching(stack.pids()["host"]) as host, others(figures, client, group):
             begun = time.perf_counter()
             jobs = await asyncio.gather(*(client.post("/v1/jobs", body) for _ in range(at_once)))
             figures.add(group, "accepted", time.perf_counter() - begun, "s")
-        figures.add(group, "host at most", host.most, "MB", at_most=_MOST_MB)
+        figures.add(group, "host at most", host.most, "MB", at_most=MOST_MB)
         await asyncio.gather(*(client.post(f"/v1/jobs/{job['id']}/cancel", {}) for job in jobs))
         await asyncio.gather(*(client.finished(job["id"]) for job in jobs))
 
 
 @asynccontextmanager
-async def _others(figures: Figures, client: Client, group: str) -> AsyncIterator[None]:
+async def others(figures: Figures, client: Client, group: str) -> AsyncIterator[None]:
     """Note how long other calls take to be answered meanwhile."""
     asked = {"/healthz": list[float](), "/v1/jobs?limit=1": list[float]()}
     tasks = [asyncio.create_task(delays(client, path, found)) for path, found in asked.items()]

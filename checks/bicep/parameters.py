@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from checks.bicep.policies import check_production
 from checks.bicep.problems import Problem
 from checks.bicep.project import Project
 from checks.bicep.symbols import check_symbols
@@ -36,6 +37,14 @@ def check_parameters(path: Path, project: Project) -> list[Problem]:
     target = project.named_from(path, using) if using else None
     if target is None:
         return [Problem(path, 1, f"template {using!r} does not exist (letters count)")]
+    _check_values(values, target, str(using), findings)
+    check_symbols(values, findings)
+    if ".prod." in path.name:
+        check_production(values, findings)
+    return [problem for problem in findings.problems if "is never used" not in problem.message]
+
+
+def _check_values(values: Template, target: Template, using: str, findings: Findings) -> None:
     for name, value in values.variables.items():
         if name not in target.params:
             findings.add(value.node, f"{using} has no parameter {name}")
@@ -46,5 +55,3 @@ def check_parameters(path: Path, project: Project) -> list[Problem]:
     for name, param in target.params.items():
         if not param.is_optional and name not in values.variables:
             findings.add(values.source.root, f"{using} needs the parameter {name}")
-    check_symbols(values, findings)
-    return [problem for problem in findings.problems if "is never used" not in problem.message]

@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from checks.bicep.language import CLOUD_HOSTS, REFUSED_SETTINGS
 from checks.bicep.syntax import Findings, key_of, literal, named, properties, string_of, text, walk
-from checks.bicep.template import Resource, Template
+from checks.bicep.template import Module, Resource, Template
 
 ROLES: Final = "roles.bicep"
 # The one stage that needs a key: the webhook of the blob trigger takes no other proof.
@@ -64,6 +64,8 @@ def check_policies(template: Template, findings: Findings) -> None:
             _check_demands(resource, findings)
             _check_closed(resource, findings)
             _check_role(resource, template, findings)
+    for module in template.modules.values():
+        _check_passed_on(module, findings)
     _check_outputs(template, findings)
     in_containers = any(each.type == _CONTAINER_APP for each in template.resources.values())
     for node in walk(template.source.root):
@@ -71,6 +73,22 @@ def check_policies(template: Template, findings: Findings) -> None:
         _check_strings(node, template, findings)
         if node.type == "object_property" and key_of(node) in REFUSED_SETTINGS and not in_containers:
             findings.add(node, f"Flex Consumption refuses the setting {key_of(node)}")
+
+
+def check_production(values: Template, findings: Findings) -> None:
+    """Of the parameter file for production: it closes everything."""
+    for name, wanted in ((_PRIVATE, True), ("isDoorPublic", False)):
+        given = values.variables.get(name)
+        if given is None or given.value is None or literal(given.value) is not wanted:
+            findings.add(given.node if given else values.source.root, f"production needs {name} = {wanted}")
+
+
+def _check_passed_on(module: Module, findings: Findings) -> None:
+    """A module is as private as the whole."""
+    params = properties(module.body).get("params") if module.body else None
+    value = properties(params).get(_PRIVATE) if params else None
+    if value is not None and text(value) != _PRIVATE:
+        findings.add(value, f"{module.name} must be given {_PRIVATE} as it is")
 
 
 def _check_demands(resource: Resource, findings: Findings) -> None:

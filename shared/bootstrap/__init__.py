@@ -3,6 +3,8 @@
 import os
 from dataclasses import dataclass
 from functools import cache
+from threading import Thread
+from typing import Final
 
 from shared.adapters.logs import show_fields
 from shared.bootstrap.parts import Parts
@@ -38,6 +40,7 @@ from shared.services.erase_job import EraseJob
 from shared.services.files.delete_file import DeleteFile
 from shared.services.files.keep_file import KeepFile
 from shared.services.files.read_files import ReadFiles
+from shared.services.files.show_batch import ShowBatch
 from shared.services.files.sweep_files import SweepFiles
 from shared.services.files.write_outputs import WriteOutputs
 from shared.services.finish_job import FinishJob
@@ -71,6 +74,10 @@ from shared.stores.runs import Runs
 __all__ = ["App", "Parts", "application", "build", "real_parts"]
 
 
+# Its vocabulary is that of most models.
+_COMMON: Final = "gpt-5"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class App:
     """The use cases, wired and ready."""
@@ -86,6 +93,7 @@ class App:
     keep_file: KeepFile
     read_files: ReadFiles
     delete_file: DeleteFile
+    show_batch: ShowBatch
     read_job: ReadJob
     cancel_job: CancelJob
     retry_job: RetryJob
@@ -135,6 +143,10 @@ def build(parts: Parts) -> App:
         announce=announce,
         notice=notice,
     )
+    write_outputs = WriteOutputs(
+        files=stores.files, lapses=stores.lapses, blobs=parts.blobs, clock=parts.clock
+    )
+    read_job = ReadJob(jobs=stores.jobs, chunks=stores.chunks, blobs=parts.blobs)
     return App(
         clock=parts.clock,
         catalog=parts.catalog,
@@ -153,7 +165,10 @@ def build(parts: Parts) -> App:
         keep_file=KeepFile(files=stores.files, lapses=stores.lapses, blobs=parts.blobs, clock=parts.clock),
         read_files=ReadFiles(files=stores.files, blobs=parts.blobs, clock=parts.clock),
         delete_file=delete_file,
-        read_job=ReadJob(jobs=stores.jobs, chunks=stores.chunks, blobs=parts.blobs),
+        show_batch=ShowBatch(
+            jobs=stores.jobs, read_job=read_job, write_outputs=write_outputs, delete_file=delete_file
+        ),
+        read_job=read_job,
         cancel_job=CancelJob(jobs=stores.jobs, pulses=stores.pulses, clock=parts.clock),
         retry_job=RetryJob(jobs=stores.jobs, blobs=parts.blobs, accept=accept, clock=parts.clock),
         erase_job=EraseJob(
@@ -183,9 +198,7 @@ def build(parts: Parts) -> App:
             notice=notice,
             clear=clear,
             deliver=documents.deliver,
-            write_outputs=WriteOutputs(
-                files=stores.files, lapses=stores.lapses, blobs=parts.blobs, clock=parts.clock
-            ),
+            write_outputs=write_outputs,
             policy=parts.policy,
         ),
         report_crash=ReportCrash(notice=notice, clock=parts.clock),
@@ -342,4 +355,7 @@ def application() -> App:
     Raise `BadSettings` when the environment does not say what it must; what is missing is in the log.
     """
     show_fields()
-    return build(real_parts(os.environ))
+    parts = real_parts(os.environ)
+    # The first count loads a vocabulary, which stops the whole process for half a second: now, not in between.
+    Thread(target=parts.tokens.count, args=(_COMMON, [""]), daemon=True).start()
+    return build(parts)

@@ -125,7 +125,9 @@ class Totals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchFiles:
-    """What a job has besides, when it came as a batch of the OpenAI-compatible API.
+    """What a job has besides, when it came as a batch of the OpenAI-compatible API, or is looked at as one.
+
+    `input` is empty for a job that came the native way.
 
     `output` and `errors` are the tenant's files of results; None: not written yet, or there is nothing in it.
     `completed` and `failed` count their lines that have an answer, once they are written.

@@ -41,7 +41,7 @@ class EraseJob:
             return current if current.erased_at else replace(current, erased_at=now)
 
         # The mark comes first: from then on nobody reuses or reads what is about to go.
-        await amend_job(self.jobs, tenant, job.id, erased)
+        job = await amend_job(self.jobs, tenant, job.id, erased)
         async for info in self.blobs.list(job_folder(tenant, job.id)):
             await self.blobs.delete(info.path)
         for file in (job.batch.output, job.batch.errors) if job.batch is not None else ():

@@ -175,7 +175,7 @@ async def _seen(call: Call) -> SeenJob:
     if not is_job_id(name):
         raise _no_such_batch(name)
     try:
-        return await call.app.read_job.one_of(await call.tenants(), name)
+        return await call.app.show_batch(await call.tenants(), name)
     except NotFound as gone:
         raise _no_such_batch(name) from gone
 

@@ -6,11 +6,13 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
+from shared.triggers import edge
 from shared.wire.document_views import document_json
 from shared.wire.openapi.document import openapi_document
 from shared.wire.openapi.operations import OPERATIONS
 from shared.wire.views import job_json, page_json, report_json
 from tests.support.dropping import DocumentWorld
+from tests.support.openai_world import OpenAIWorld, lines_of
 from tests.support.world import World, a_body
 
 TRIGGERS = Path(__file__).parents[2] / "shared" / "triggers"
@@ -64,6 +66,39 @@ async def test_a_job_and_its_report_look_as_described(*, finished: bool) -> None
     checker("JobPage").validate(page_json([shown], next_cursor=None))
     checker("Report").validate(report_json(seen.job, seen.chunks))
     assert set(shown) == set(openapi_document()["components"]["schemas"]["Job"]["properties"])
+
+
+@pytest.mark.parametrize("finished", [False, True], ids=["created", "finished"])
+async def test_a_batch_and_its_files_look_as_described(
+    monkeypatch: pytest.MonkeyPatch, *, finished: bool
+) -> None:
+    world = OpenAIWorld()
+    monkeypatch.setattr(edge, "application", lambda: world.app)
+    client = world.client()
+    content = lines_of(["one"]) + (b"" if finished else b"{broken")
+    file = await client.files.create(file=("a.jsonl", content), purpose="batch")
+    made = await client.batches.create(
+        input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h"
+    )
+    await world.run()
+
+    async with world.http() as http:
+        shown = [(await http.get(f"/openai/v1/batches/{made.id}")).json(), made.to_dict()]
+        pages = {
+            name: (await http.get(f"/openai/v1/{path}")).json()
+            for name, path in (("BatchPage", "batches"), ("FilePage", "files"), ("ModelPage", "models"))
+        }
+        refused = (await http.get("/openai/v1/files/nowhere")).json()
+
+    assert shown[0]["status"] == ("completed" if finished else "failed")
+    for batch in shown:
+        checker("Batch").validate(batch)
+        assert set(batch) == set(openapi_document()["components"]["schemas"]["Batch"]["properties"])
+    for name, page in pages.items():
+        checker(name).validate(page)
+    checker("File").validate(file.to_dict())
+    checker("DeletedFile").validate((await client.files.delete(file.id)).to_dict())
+    checker("OpenAIError").validate(refused)
 
 
 @pytest.mark.parametrize("finished", [False, True], ids=["queued", "finished"])

@@ -263,6 +263,27 @@ FAULTS = (
         "networkAcls.defaultAction must be 'Deny'",
     ),
     Fault(
+        "a module that stays open",
+        "main.bicep",
+        "isPrivate: isPrivate",
+        "isPrivate: false",
+        "must be given isPrivate as it is",
+    ),
+    Fault(
+        "an open production",
+        "main.prod.bicepparam",
+        "isPrivate = true",
+        "isPrivate = false",
+        "production needs isPrivate = True",
+    ),
+    Fault(
+        "an open door in production",
+        "main.prod.bicepparam",
+        "param isDoorPublic = false\n",
+        "",
+        "production needs isDoorPublic = False",
+    ),
+    Fault(
         "a role that is not from the map",
         "modules/events.bicep",
         "deliveryRoles.deadLetters)\n    principalId",

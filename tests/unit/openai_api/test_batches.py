@@ -421,7 +421,21 @@ async def test_a_native_job_is_a_batch_too(world: OpenAIWorld) -> None:
         "completed": 2,
         "failed": 0,
     }
-    assert (batch.input_file_id, batch.output_file_id) == ("", None)
+    assert (batch.input_file_id, batch.error_file_id) == ("", None)
+    found = await rows(world, batch.output_file_id)
+    assert [row["custom_id"] for row in found] == ["r-0", "r-1"]
+    assert (await world.client().batches.retrieve(job.id)).to_dict() == batch.to_dict()
+
+
+async def test_an_erased_job_gets_no_files_again(world: OpenAIWorld) -> None:
+    job = await world.submit(a_body(["one"]))
+    await world.run()
+    await world.app.erase_job(job.tenant, job.id)
+
+    batch = await world.client().batches.retrieve(job.id)
+
+    assert (batch.status, batch.output_file_id) == ("completed", None)
+    assert (await world.client().files.list()).data == []
 
 
 async def test_erasing_the_job_erases_its_files(world: OpenAIWorld) -> None:
