@@ -12,7 +12,7 @@ import pytest
 from azure.servicebus.aio import ServiceBusClient
 
 from shared.adapters.azure.clock import SystemClock
-from shared.adapters.azure.service_bus import AzureServiceBusQueue, BusNamespace
+from shared.adapters.azure.service_bus import SENDERS, TOGETHER, AzureServiceBusQueue, BusNamespace
 from shared.adapters.memory.queue import MemoryQueue
 from shared.domain.errors import NotAdmitted, TryAgainLater
 from shared.ports.queue import Message, Queue
@@ -214,3 +214,27 @@ async def test_a_key_that_may_not_send_is_not_admitted(emulator: Emulator) -> No
 
 def test_the_secret_stays_out_of_what_is_printed() -> None:
     assert "secret" not in repr(BusNamespace(connection_string="Endpoint=sb://x;SharedAccessKey=secret"))
+
+
+@pytest.mark.stack
+async def test_what_comes_while_senders_are_busy_goes_out_together_and_whole(emulator: Emulator) -> None:
+    queue = AzureServiceBusQueue(
+        BusNamespace(connection_string=emulator.connection_string()), QUEUE, SystemClock()
+    )
+    messages = [a_message(id=f"{uuid4().hex}-{n}", body=b"x" * 4096) for n in range(3 * SENDERS * TOGETHER)]
+
+    await asyncio.gather(*(queue.send(message) for message in messages))
+
+    await queue.close()
+    received = await from_emulator(emulator, len(messages), SOON)
+    assert sorted(m.id for m in received) == sorted(m.id for m in messages)
+
+
+async def test_a_namespace_that_is_not_there_is_told_to_everybody_who_sends() -> None:
+    nowhere = "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=a;SharedAccessKey=b;UseDevelopmentEmulator=true"
+    queue = AzureServiceBusQueue(BusNamespace(connection_string=nowhere), QUEUE, SystemClock(), retries=0)
+
+    sent = await asyncio.gather(*(queue.send(a_message()) for _ in range(10)), return_exceptions=True)
+
+    await queue.close()
+    assert [type(each) for each in sent] == [TryAgainLater] * 10

@@ -87,6 +87,14 @@ class Lane:
     def result(self, path: str) -> Json | None:
         return self.stack.result(path)
 
+    def lines(self, path: str) -> list[Json] | None:
+        """The pieces of the document at `path`, as a search index loads them; None when there are none."""
+        with self._results.get_blob_client(f"{path}.jsonl") as blob:
+            if not blob.exists():
+                return None
+            content = blob.download_blob().readall()
+        return [json.loads(line) for line in content.splitlines()]
+
     def results(self, folder: str) -> set[str]:
         """The paths below `folder` that have a result."""
         return {name.removesuffix(".json") for name in _names(self._results, folder)}
@@ -295,8 +303,10 @@ def _catalog() -> dict[str, Any]:
             "shaky": _deployment("shaky", tokens_per_minute=4_000_000, share=1),
             "narrow": _deployment("narrow", tokens_per_minute=160_000, share=1),
             "batch": _deployment("wide-batch", enqueued_tokens=5_000_000),
+            "vectors": {**_deployment("vectors"), "model": "text-embedding-3-small"},
         },
         "aliases": {
+            "vectors": {"minutes": ["vectors"]},
             "batched": {"minutes": ["wide"], "hours": ["batch"], "max_output_tokens": 100},
             **{name: {"minutes": [name], "max_output_tokens": 100} for name in PIPELINES.values()},
         },
@@ -306,6 +316,7 @@ def _catalog() -> dict[str, Any]:
                 for name, alias in PIPELINES.items()
             },
             "invoices": {"task": "extract", "alias": "wide", "lane": "minutes", "schema": "invoice.json"},
+            "knowledge": {"task": "embed", "alias": "vectors", "lane": "minutes", "split_tokens": 16},
             "nightly": {
                 "task": "summarize",
                 "alias": "batched",

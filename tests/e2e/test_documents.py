@@ -204,6 +204,27 @@ def test_a_schema_is_kept_to_and_an_invalid_answer_is_repaired_once(lane: Lane) 
     assert lane.calls([records["mend"]]).total() == lane.calls([records["broken"]]).total() == 2
 
 
+def test_vectors_lie_beside_the_result_as_lines_and_go_with_the_document(lane: Lane) -> None:
+    path = f"{a_folder(pipeline='knowledge')}a manual #1.txt"
+    lane.drop(path, b"The pump is on the left. The valve is behind the pump, and it is red. " * 4)
+    record = lane.finished(path)
+
+    result, lines = lane.result(path), lane.lines(path)
+    assert result is not None
+    assert lines is not None
+    assert result["parts"] == [{"path": f"results/{path}.jsonl", "content_type": "application/jsonl"}]
+    assert [line["id"] for line in lines] == [f"{record['id']}-{n}" for n in range(len(lines))]
+    assert [(line["text"], line["vector"]) for line in lines] == [
+        (piece["text"], piece["vector"]) for piece in result["output"]
+    ]
+    assert {line["path"] for line in lines} == {path}
+    assert len(lines) > 1
+
+    assert lane.support.delete(document_url(record)).status_code == 204
+    assert lane.result(path) is None
+    assert lane.lines(path) is None
+
+
 def test_the_newest_version_stands(lane: Lane) -> None:
     folder = a_folder()
     path = f"{folder}versions.txt"

@@ -132,14 +132,16 @@ class _Senders:
         self._begin()
 
     async def _send(self, some: "Sequence[_Waiting]") -> None:
-        sender = self._idle.pop() if self._idle else self._client.get_queue_sender(self._queue)
+        sender: ServiceBusSender | None = None
         try:
+            sender = self._idle.pop() if self._idle else self._client.get_queue_sender(self._queue)
             await sender.send_messages([each.message for each in some], timeout=_SEND_SECONDS)
         except BaseException as exc:
             for each in some:
                 each.fail(exc)
             # Its link may be broken, or in the middle of something.
-            await sender.close()
+            if sender is not None:
+                await sender.close()
             if not isinstance(exc, Exception):
                 raise
             return

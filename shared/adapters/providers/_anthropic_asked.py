@@ -35,20 +35,18 @@ class Translator:
 
     def objection(self, endpoint: Endpoint, body: Mapping[str, object]) -> Objection | None:
         try:
-            params = self.params(endpoint, body)
+            self.params(endpoint, body)
         except Unaskable as unaskable:
             return unaskable.objection
-        if "max_tokens" in params:
-            return None
-        field = "max_output_tokens" if endpoint is Endpoint.RESPONSES else "max_completion_tokens"
-        return Objection(
-            field=field, message="is needed by Claude; set it, or max_output_tokens of the alias"
-        )
+        return None
 
     def params(self, endpoint: Endpoint, body: Mapping[str, object]) -> dict[str, Any]:
         """Raise `Unaskable` for what Claude would refuse or ignore."""
         asked = read_asked(endpoint, body)
         self._check(asked)
+        if asked.max_output_tokens is None:
+            field = "max_output_tokens" if endpoint is Endpoint.RESPONSES else "max_completion_tokens"
+            raise Unaskable(field, "is needed by Claude; set it, or max_output_tokens of the alias")
         given = {
             "model": self._model,
             "max_tokens": asked.max_output_tokens,
@@ -151,8 +149,29 @@ def _output_config(asked: Asked, endpoint: Endpoint) -> dict[str, Any] | None:
 def _enforceable(schema: Mapping[str, Any], field: str) -> dict[str, Any]:
     """What Claude can hold itself to: closed objects, and bounds as words. The rest is checked by us."""
     try:
-        return transform_schema(dict(schema))
-    except (ValueError, TypeError, AttributeError, RecursionError):
+        return transform_schema(_one_type_each(schema))
+    except (ValueError, TypeError, AttributeError, AssertionError, RecursionError):
         raise Unaskable(
             field, "has a JSON schema that Claude cannot be held to; give every part a type"
         ) from None
+
+
+def _one_type_each(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The same schema with every list of types, as in `["string", "null"]`, as a choice of schemas."""
+    told = {name: _one_type_each_below(name, value) for name, value in schema.items()}
+    types = told.get("type")
+    if not isinstance(types, list):
+        return told
+    about: dict[str, Any] = {
+        name: told.pop(name) for name in ("description", "title", "$defs") if name in told
+    }
+    choices = [{"type": "null"} if kind == "null" else {**told, "type": kind} for kind in types]
+    return {**about, "anyOf": choices}
+
+
+def _one_type_each_below(name: str, value: Any) -> Any:
+    if name in ("properties", "$defs") and isinstance(value, Mapping):
+        return {key: _one_type_each(part) for key, part in value.items()}
+    if name in ("anyOf", "oneOf", "allOf") and isinstance(value, list):
+        return [_one_type_each(part) for part in value]
+    return _one_type_each(value) if name == "items" and isinstance(value, Mapping) else value

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from shared.adapters.providers._asked_parts import Unaskable, a_text, an_array, an_object
+from shared.adapters.providers._asked_parts import Unaskable, a_text, an_array, an_object, one_of
 from shared.adapters.providers._asked_turns import Turn, Turns, read_input, read_messages
 from shared.domain.catalog import Endpoint
 from shared.domain.objections import Objection
@@ -172,6 +172,13 @@ def _flag(body: Mapping[str, Any], name: str) -> bool | None:
     return value
 
 
+def _optional_text(members: Mapping[str, Any], name: str, field: str) -> str | None:
+    value = members.get(name)
+    if not isinstance(value, str | None):
+        raise Unaskable(f"{field}.{name}", "must be a string")
+    return value
+
+
 def _stop(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
@@ -213,7 +220,7 @@ def _read_format(kind: object, told: object, field: str) -> Format | None:
             members = an_object(told, field)
             return Format(
                 schema=an_object(members.get("schema"), f"{field}.schema"),
-                name=members.get("name"),
+                name=_optional_text(members, "name", field),
                 strict=members.get("strict") is True,
             )
         case _:
@@ -235,7 +242,7 @@ def _tool(told: object, field: str) -> Tool:
     parameters = members.get("parameters")
     return Tool(
         name=a_text(members.get("name"), f"{field}.name"),
-        description=members.get("description"),
+        description=_optional_text(members, "description", field),
         parameters=None if parameters is None else an_object(parameters, f"{field}.parameters"),
         strict=members.get("strict") is True,
     )
@@ -248,6 +255,6 @@ def _tool_choice(value: object, tools: tuple[Tool, ...]) -> ToolChoice | None:
         return ToolChoice(choosing=Choosing(value))
     told = an_object(value, "tool_choice")
     named = an_object(told.get("function", told), "tool_choice").get("name")
-    if told.get("type") != "function" or named not in {tool.name for tool in tools}:
+    if told.get("type") != "function" or not one_of(named, {tool.name for tool in tools}):
         raise Unaskable("tool_choice", "must be auto, none, required, or the name of a function in tools")
     return ToolChoice(choosing=Choosing.NAMED, name=named)

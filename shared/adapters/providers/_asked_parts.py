@@ -1,7 +1,7 @@
 """The parts of a conversation, and how OpenAI's contents, chat or responses, are read into them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -88,6 +88,11 @@ def read_call(id_: object, function: object, field: str) -> ToolCall:
     )
 
 
+def one_of(value: object, words: Collection[str]) -> bool:
+    """Anything may be asked about: a list or an object is no word."""
+    return isinstance(value, str) and value in words
+
+
 def an_object(value: object, field: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise Unaskable(field, "must be an object")
@@ -109,14 +114,14 @@ def a_text(value: object, field: str) -> str:
 def _read_part(part: object, field: str) -> Part:
     members = an_object(part, field)
     kind = members.get("type")
-    if kind in _TEXTS:
+    if one_of(kind, _TEXTS):
         text = members.get("text")
         if not isinstance(text, str):
             raise Unaskable(f"{field}.text", "must be a string")
         return Text(text=text)
     if kind == "refusal":
         return Text(text=a_text(members.get("refusal"), f"{field}.refusal"))
-    if kind in _IMAGES:
+    if one_of(kind, _IMAGES):
         return _image(members.get("image_url"), f"{field}.image_url")
     raise Unaskable(f"{field}.type", "must be text or an image; nothing else is taken to this provider")
 

@@ -14,6 +14,7 @@ from shared.adapters.providers._asked_parts import (
     a_text,
     an_array,
     an_object,
+    one_of,
     read_call,
     read_content,
     read_text,
@@ -98,7 +99,7 @@ def read_input(turns: Turns, given: object) -> None:
 
 def _read_message(turns: Turns, members: Mapping[str, Any], where: str) -> None:
     role, content = members.get("role"), members.get("content")
-    if role in _SYSTEM:
+    if one_of(role, _SYSTEM):
         turns.instruct(read_text(content, f"{where}.content"), f"{where}.role")
     elif role == "user":
         turns.say(Role.USER, read_content(content, f"{where}.content"))

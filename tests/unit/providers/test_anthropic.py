@@ -64,6 +64,23 @@ def test_a_schema_is_put_into_the_form_that_claude_enforces() -> None:
     assert form["schema"]["required"] == ["age"]
 
 
+def test_a_list_of_types_is_a_choice_of_schemas() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"nick": {"type": ["string", "null"], "description": "if any"}},
+        "required": ["nick"],
+        "additionalProperties": False,
+    }
+    wanted = {"type": "json_schema", "json_schema": {"name": "n", "strict": True, "schema": schema}}
+
+    form = asked(response_format=wanted)["output_config"]["format"]
+
+    assert form["schema"]["properties"]["nick"] == {
+        "description": "if any",
+        "anyOf": [{"type": "string"}, {"type": "null"}],
+    }
+
+
 def test_tools_calls_and_results_keep_their_ids() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"a":1}'}}
     messages = [
