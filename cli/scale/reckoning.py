@@ -99,7 +99,8 @@ def size(catalog: Catalog, work: Work, form: Form) -> Sizing:
         bounds=bounds,
         processes=processes,
         instances=instances,
-        calls=_calls(processes, form),
+        # Where the platform takes no less instances than these, each of them has to hold less.
+        calls=min(_calls(processes, form), RECEIVES // (instances * form.cores)),
         backlog=max((process.documents for process in processes), default=1),
     )
 

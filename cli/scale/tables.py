@@ -65,9 +65,8 @@ def _verdict(sizing: Sizing) -> Iterator[Line]:
     why = "what the quotas can use" if limit is None else f"limited by {limit.name}"
     if sizing.instances == sizing.form.least > 1:
         why = f"{sizing.form.title} takes no less"
-    short = [bound for bound in sizing.bounds if bound.most < sizing.instances]
-    if short:
-        why += f"; more than by {short[0].name}, so that the provider's 429 is the limit"
+    if any(bound.name == "tokens" and bound.most < sizing.instances for bound in sizing.bounds):
+        why += "; the part of one holds no document, so the provider's 429 is the limit"
     yield "instances, and POSTERN_MAX_INSTANCES", why, f"{sizing.instances}"
     yield (
         "maxConcurrentCalls",

@@ -1,14 +1,17 @@
 """From quotas to sizes: worked by hand, and against the pace that the app really keeps."""
 
 from datetime import UTC, datetime
+from io import StringIO
 from types import MappingProxyType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from cli.scale.limits import CONTAINER_APPS, FLEX, FORMS, KUBERNETES, RECEIVES, Form
 from cli.scale.reckoning import Sizing, Work, as_json, size
+from cli.scale.tables import print_sizing
 from shared.adapters.memory.clock import FixedClock
 from shared.domain.catalog import Alias, Catalog, Deployment, DeploymentLimits
 from shared.domain.ids import AliasName, DeploymentName
@@ -124,6 +127,16 @@ def test_flex_takes_no_less_than_forty_and_each_of_them_less() -> None:
     assert sizing.calls == 8
 
 
+def test_a_quota_too_small_for_forty_is_told() -> None:
+    sizing = sized(60_000, form=FLEX)
+    console = Console(width=110, record=True, file=StringIO())
+
+    print_sizing(console, sizing)
+
+    assert sizing.instances == 40
+    assert "the provider's 429 is the limit" in " ".join(console.export_text().split())
+
+
 def test_cores_divide_the_messages_because_the_host_multiplies_them() -> None:
     two_cores = Form(name="x", title="X", least=1, most=100, cores=2)
 
@@ -169,7 +182,8 @@ def test_whatever_the_quotas_no_limit_is_exceeded(
     sizing = size(a_catalog(*deployments), Work(tokens=tokens, seconds=seconds), form)
 
     assert form.least <= sizing.instances <= form.most
-    assert sizing.instances * sizing.calls * form.cores <= RECEIVES or sizing.instances == form.least
+    assert sizing.calls >= 1
+    assert sizing.instances * sizing.calls * form.cores <= RECEIVES
     for deployment, process in zip(deployments, sizing.processes, strict=True):
         limits = deployment.limits
         assert limits.tokens_per_minute is not None
