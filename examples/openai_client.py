@@ -97,7 +97,7 @@ class Walk:
                 continue
             self.seen[f"{name} file"] = self.client.files.retrieve(file).to_dict()
             content = self.client.files.content(file)
-            rows = [json.loads(row) for row in content.text.splitlines()]
+            rows = _rows(content.content)
             self.seen[f"{name} rows"] = sorted(rows, key=lambda row: str(row["custom_id"]))
             with self.client.files.with_streaming_response.content(file) as streamed:
                 same = b"".join(streamed.iter_bytes()) == content.content
@@ -174,6 +174,11 @@ class Walk:
         for name, file in (("input", batch.input_file_id), ("output", batch.output_file_id)):
             self.seen[f"deleted {name}"] = self.client.files.delete(str(file)).to_dict()
             self.seen[f"deleted {name} again"] = refusal_of(partial(self.client.files.delete, str(file)))
+
+
+def _rows(content: bytes) -> list[Json]:
+    """Lines end with `\\n` and nothing else: answers may hold other characters that break lines."""
+    return [json.loads(row) for row in content.split(b"\n") if row]
 
 
 def refusal_of(call: Callable[[], object]) -> Json:

@@ -280,7 +280,6 @@ var ourSettings = {
   POSTERN_EVENTS_ENDPOINT: events.outputs.topicEndpoint
   POSTERN_RESULT_DAYS: string(resultDays)
   POSTERN_MAX_INSTANCES: string(maximumInstances)
-  AzureFunctionsJobHost__extensions__serviceBus__maxConcurrentCalls: string(maxConcurrentCalls)
   POSTERN_ENTRA_ISSUER: empty(entraAudience) ? '' : '${loginEndpoint}${tenant().tenantId}/v2.0'
   POSTERN_ENTRA_AUDIENCE: entraAudience
   POSTERN_OPENAI_SCOPE: modelScope
@@ -289,7 +288,12 @@ var ourSettings = {
   LLM_GATEWAY_ENDPOINT: hasGateway ? gatewayEndpoint : standardModels!.outputs.endpoint
 }
 
-var settings = union(defaults, ourSettings, catalogSettings, tuning)
+// Containers take the figures of host.json, which are for fewer and so for larger parts of the quota.
+var flexSettings = {
+  AzureFunctionsJobHost__extensions__serviceBus__maxConcurrentCalls: string(maxConcurrentCalls)
+}
+
+var settings = union(defaults, ourSettings, host == 'flex' ? flexSettings : {}, catalogSettings, tuning)
 
 module app 'modules/app.bicep' = if (host == 'flex') {
   name: 'app'

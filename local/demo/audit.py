@@ -4,14 +4,18 @@ from collections.abc import Iterator, Sequence
 
 from local.demo.hours_lane import Finished
 from local.demo.minutes_lane import Answered
-from local.demo.samples import TRIAGE, Planted
+from local.demo.samples import TRIAGE, Planted, planted_trouble
 
 
 def complaints(
-    finished: Sequence[Finished], planted: Sequence[Planted], answered: Sequence[Answered] = ()
+    finished: Sequence[Finished],
+    planted: Sequence[Planted],
+    answered: Sequence[Answered] = (),
+    everywhere: Sequence[Finished] = (),
 ) -> list[str]:
     """What is wrong, in words; empty when all is well."""
-    found = [complaint for each in finished for complaint in _of_job(each)]
+    found = [complaint for each in (*finished, *everywhere) for complaint in _of_job(each)]
+    found += [complaint for each in everywhere for complaint in _of_provider(each)]
     for each in finished:
         if each.sample is TRIAGE:
             found += _of_trouble(each, planted)
@@ -41,6 +45,18 @@ def _of_trouble(finished: Finished, planted: Sequence[Planted]) -> Iterator[str]
             yield (
                 f"{finished.sample.name}: {trouble.custom_id} ({trouble.planted}) should have become"
                 f" {trouble.becomes!r}, and became {result.became!r}"
+            )
+
+
+def _of_provider(finished: Finished) -> Iterator[str]:
+    """Whatever the provider, each input becomes the same: what was planted for it, or an answer."""
+    becomes = {trouble.custom_id: trouble.becomes for trouble in planted_trouble(finished.sample)}
+    for result in finished.results:
+        right = becomes.get(result.custom_id, "succeeded")
+        if result.outcome != right:
+            yield (
+                f"{finished.sample.name}: {result.custom_id} should have become {right!r},"
+                f" and became {result.became!r}"
             )
 
 

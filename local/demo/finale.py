@@ -9,22 +9,27 @@ from local.demo.document_tables import broken_table, minutes_table, readings_tab
 from local.demo.hours_lane import Finished
 from local.demo.run import Run
 from local.demo.samples import TRIAGE
-from local.demo.tables import answers_table, hours_table, trouble_table
+from local.demo.tables import answers_table, hours_table, providers_table, trouble_table
 
 
 def finale(run: Run, out: Path) -> Group:
     """The tables of both lanes, and where the files are."""
-    return Group(*_hours(run), *_minutes(run), Text(), _files(run, out))
+    everywhere = (Text(), providers_table(run.everywhere))
+    return Group(*_hours(run), *everywhere, *_minutes(run), Text(), _files(run, out))
 
 
 def summary(run: Run) -> Group:
     """What came of both lanes, and nothing more."""
-    return Group(hours_table(run.finished), _note(), Text(), minutes_table(run.answered), _synchronous())
+    return Group(
+        *(hours_table(run.finished), _note(), Text()),
+        *(providers_table(run.everywhere), Text()),
+        *(minutes_table(run.answered), _synchronous()),
+    )
 
 
 def verdict(run: Run, seconds: float | None = None) -> Text:
     """The one sentence that says it all. Only for a demo that has nothing to complain about."""
-    inputs = sum(each.report.submitted or 0 for each in run.finished)
+    inputs = sum(each.report.submitted or 0 for each in (*run.finished, *run.everywhere))
     told = f"Every one of {inputs:,} inputs and {len(run.answered):,} documents has an outcome"
     took = "" if seconds is None else f" ({seconds:.0f} s)"
     return Text(f"\n{told}{took}.", style="bold green")
@@ -72,7 +77,7 @@ def _rows(finished: Finished) -> Text:
 
 
 def _files(run: Run, out: Path) -> Text:
-    names = ", ".join(each.sample.name for each in run.finished)
+    names = ", ".join([*(each.sample.name for each in run.finished), "one for each provider in everywhere"])
     return Text.assemble(
         ("Results: ", "bold"),
         f"{out}/ has a folder for each job ({names})\n",

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from local.demo.client import Postern
-from local.demo.samples import AGAIN, INVOICES, TICKETS, TRIAGE, Sample
+from local.demo.samples import AGAIN, EVERYWHERE, INVOICES, TICKETS, TRIAGE, Sample
 from local.demo.trouble import DemoFailed
 from local.demo.views import JobView, ReportView, ResultView
 
@@ -43,6 +43,10 @@ class HoursLane:
         first = await asyncio.gather(*(self._one(sample) for sample in (TICKETS, TRIAGE, INVOICES)))
         # Sent while the first is under way it would wait for those answers; after it, it finds them.
         return [*first, await self._one(AGAIN)]
+
+    async def everywhere(self) -> list[Finished]:
+        """The same job on every provider, side by side."""
+        return await asyncio.gather(*(self._one(sample) for sample in EVERYWHERE))
 
     async def _one(self, sample: Sample) -> Finished:
         client = self.clients[sample.tenant]

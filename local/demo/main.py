@@ -58,7 +58,7 @@ def _demo(console: Console, out: Path) -> int:
         except (DemoFailed, StackFailed) as exc:
             return _fail(console, [str(exc)], logs=keep_logs(Path(data), out))
         console.print(finale(run, out))
-        if wrong := complaints(run.finished, run.planted, run.answered):
+        if wrong := complaints(run.finished, run.planted, run.answered, run.everywhere):
             return _fail(console, wrong, logs=keep_logs(Path(data), out))
     console.print(verdict(run, time.monotonic() - began))
     return 0

@@ -18,6 +18,8 @@ _PHRASES = {
     "settling": "adding up",
 }
 _DOCUMENTS = "documents"
+# Of the longest name.
+_WIDTH = len("openai_compatible")
 # Of a job's way from none to all, in plain lines.
 _LINE_EVERY = 0.25
 
@@ -53,7 +55,7 @@ class Bars:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._progress = Progress(
-            TextColumn("  {task.description:<9}"),
+            TextColumn(f"  {{task.description:<{_WIDTH}}}"),
             BarColumn(bar_width=32),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -72,8 +74,8 @@ class Bars:
     @contextmanager
     def watching(self, samples: Sequence[Sample], *, documents: int) -> Iterator[None]:
         for sample in samples:
-            self._tasks[sample.name] = self._progress.add_task(
-                sample.name, total=None, phrase="", start=False
+            self._tasks[sample.label] = self._progress.add_task(
+                sample.label, total=None, phrase="", start=False
             )
         self._tasks[_DOCUMENTS] = self._progress.add_task(_DOCUMENTS, total=documents, phrase="dropped")
         self._console.print()
@@ -81,7 +83,7 @@ class Bars:
             yield
 
     def see(self, sample: Sample, job: JobView) -> None:
-        task = self._tasks[sample.name]
+        task = self._tasks[sample.label]
         self._progress.start_task(task)
         self._progress.update(task, total=job.submitted, completed=job.answered, phrase=phrase(job))
         if job.finished_at is not None:
@@ -113,7 +115,7 @@ class Lines:
         yield
 
     def see(self, sample: Sample, job: JobView) -> None:
-        self._news(sample.name, phrase(job), job.answered, job.submitted)
+        self._news(sample.label, phrase(job), job.answered, job.submitted)
 
     def see_documents(self, answered: int, dropped: int) -> None:
         self._news(_DOCUMENTS, _documents_phrase(answered, dropped), answered, dropped)
@@ -125,7 +127,7 @@ class Lines:
             return
         self._said[name] = news
         count = "" if total is None else f"{done:>4} of {total}"
-        self._say(f"{name:<9} {where:<20} {count}".rstrip())
+        self._say(f"{name:<{_WIDTH}} {where:<20} {count}".rstrip())
 
     def _say(self, text: str) -> None:
         passed = time.monotonic() - self._began

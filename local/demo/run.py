@@ -13,7 +13,7 @@ from local.demo.documents import Document, sample_documents
 from local.demo.hours_lane import Finished, HoursLane
 from local.demo.minutes_lane import Answered, MinutesLane
 from local.demo.progress import Display
-from local.demo.samples import SAMPLES, Planted, planted_trouble
+from local.demo.samples import EVERYWHERE, SAMPLES, Planted, planted_trouble
 from local.demo.simulator import plant
 from local.demo.trouble import DemoFailed
 from local.stack import Stack, start_stack
@@ -23,9 +23,10 @@ CALL_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What came of it."""
+    """What came of it. `everywhere` is the same job once for each provider."""
 
     finished: Sequence[Finished]
+    everywhere: Sequence[Finished]
     planted: Sequence[Planted]
     answered: Sequence[Answered]
 
@@ -45,7 +46,7 @@ def run_on_a_stack(data: Path, out: Path, display: Display) -> Run:
 
 async def _run_samples(stack: Stack, out: Path, display: Display) -> Run:
     planted, documents = planted_trouble(), sample_documents()
-    rules = [trouble.rule for trouble in planted]
+    rules = [trouble.rule for trouble in (*planted, *planted_trouble(EVERYWHERE[0]))]
     rules += [document.rule for document in documents if document.rule is not None]
     timeout = aiohttp.ClientTimeout(total=CALL_SECONDS)
     try:
@@ -56,13 +57,13 @@ async def _run_samples(stack: Stack, out: Path, display: Display) -> Run:
                 for tenant, key in stack.keys.items()
             }
             hours = HoursLane(clients=clients, out=out, watch=display.see)
-            with display.watching(SAMPLES, documents=len(documents)):
-                finished, answered = await asyncio.gather(
-                    hours.run(), _minutes(stack, documents, out, display).run()
+            with display.watching((*SAMPLES, *EVERYWHERE), documents=len(documents)):
+                finished, everywhere, answered = await asyncio.gather(
+                    hours.run(), hours.everywhere(), _minutes(stack, documents, out, display).run()
                 )
     except (aiohttp.ClientError, TimeoutError) as exc:
         raise DemoFailed(f"the stack stopped answering: {exc!r}") from exc
-    return Run(finished=finished, planted=planted, answered=answered)
+    return Run(finished=finished, everywhere=everywhere, planted=planted, answered=answered)
 
 
 def _minutes(stack: Stack, documents: Sequence[Document], out: Path, display: Display) -> MinutesLane:

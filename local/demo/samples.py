@@ -11,12 +11,21 @@ EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """`folder` has job.json, the body without its input, and the input in `inputs.jsonl` or `requests.jsonl`."""
+    """`folder` has job.json, the body without its input, and the input in `inputs.jsonl` or `requests.jsonl`.
+
+    `alias` is asked in place of the one in job.json, under a run of its own. It leads to `provider`.
+    """
 
     name: str
     folder: str
     tenant: str
     title: str
+    alias: str | None = None
+    provider: str | None = None
+
+    @property
+    def label(self) -> str:
+        return self.provider or self.name
 
     @property
     def path(self) -> Path:
@@ -30,7 +39,11 @@ class Sample:
 
     def body(self) -> dict[str, Any]:
         """All that the job says besides its input."""
-        return dict(json.loads((self.path / "job.json").read_bytes()))
+        body = dict(json.loads((self.path / "job.json").read_bytes()))
+        if self.alias is None:
+            return body
+        tags = {**body["tags"], "run_id": f"{body['tags']['run_id']}-{self.provider}"}
+        return {**body, "alias": self.alias, "tags": tags}
 
     def inputs(self) -> list[Any]:
         """The inputs, in order."""
@@ -39,7 +52,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planted:
-    """Trouble for one input. `becomes` is the outcome that is right for it, with its reason."""
+    """Trouble for one input. `becomes` is the outcome that is right for it, with its reason if it has one."""
 
     custom_id: str
     planted: str
@@ -54,10 +67,31 @@ AGAIN = Sample(name="re-run", folder="invoices", tenant="retail", title="the sam
 
 SAMPLES = (TICKETS, TRIAGE, INVOICES, AGAIN)
 
+# An alias of every provider that there is: the same job goes to each of them.
+ALIASES = {
+    "azure_openai": "summarize",
+    "openai": "summarize-openai",
+    "anthropic": "summarize-claude",
+    "mistral": "summarize-mistral",
+    "vertex": "summarize-gemini",
+    "openai_compatible": "summarize-llama",
+}
+EVERYWHERE = tuple(
+    Sample(
+        name=f"everywhere/{provider}",
+        folder="everywhere",
+        tenant="support",
+        title="the same notes",
+        alias=alias,
+        provider=provider,
+    )
+    for provider, alias in ALIASES.items()
+)
 
-def planted_trouble() -> list[Planted]:
-    """What examples/triage/trouble.json has in store, as rules of the simulator that fit one message each."""
-    texts = {line["custom_id"]: line["vars"]["text"] for line in TRIAGE.inputs()}
+
+def planted_trouble(sample: Sample = TRIAGE) -> list[Planted]:
+    """What the sample's trouble.json has in store, as rules of the simulator that fit one input each."""
+    texts = {line["custom_id"]: line["vars"]["text"] for line in sample.inputs()}
     return [
         Planted(
             custom_id=entry["custom_id"],
@@ -69,7 +103,7 @@ def planted_trouble() -> list[Planted]:
                 "times": entry.get("times"),
             },
         )
-        for entry in json.loads((TRIAGE.path / "trouble.json").read_bytes())
+        for entry in json.loads((sample.path / "trouble.json").read_bytes())
     ]
 
 

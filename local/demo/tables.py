@@ -34,6 +34,20 @@ def hours_table(finished: Sequence[Finished]) -> Table:
     return table
 
 
+def providers_table(everywhere: Sequence[Finished]) -> Table:
+    """The same job once for each provider: what it costs differs, and nothing else."""
+    table = table_of("The same job on every provider")
+    table.add_column("Provider", no_wrap=True)
+    table.add_column("Outcomes", ratio=1)
+    table.add_column("Cost", justify="right")
+    table.add_column("Saved", justify="right")
+    for each in everywhere:
+        cost = each.report.cost
+        cells = (Text(each.sample.label, style="bold"), in_one_line(each.report))
+        table.add_row(*cells, money(cost.amount), money(cost.saved))
+    return table
+
+
 def trouble_table(finished: Finished, planted: Sequence[Planted]) -> Table:
     """What was done to some requests, and what became of them."""
     table = table_of("Trouble that the demo planted among the messages")
@@ -67,6 +81,12 @@ def outcomes(report: ReportView) -> Text:
     lines += [counted(r.count, r.outcome, r.reason) for r in report.reasons]
     lines += [counted(report.outcomes[name], name, None) for name in ("expired", "cancelled")]
     return Text("\n").join(line for line in lines if line)
+
+
+def in_one_line(report: ReportView) -> Text:
+    """Outcomes without their reasons, for which providers have words of their own."""
+    counts = [counted(number, name, None) for name, number in report.outcomes.items()]
+    return Text(", ").join(count for count in counts if count)
 
 
 def money(amount: Decimal | None) -> str:

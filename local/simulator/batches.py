@@ -129,6 +129,9 @@ class Batches:
     def delete(self, batch_id: str) -> None:
         self._database.execute("DELETE FROM batches WHERE id = ?", [batch_id])
 
+    def remove(self, batch: Batch) -> None:
+        self._database.execute("DELETE FROM batches WHERE id = ?", [batch.id])
+
     def load(self, batch_id: str) -> Batch:
         row = self._database.execute("SELECT record FROM batches WHERE id = ?", [batch_id]).fetchone()
         return self._decoder.decode(row[0])

@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from shared.adapters.memory.provider_rows import Fate
 from shared.domain.chunks import BatchEnd
-from shared.domain.errors import NoCapacity, NotFound, TryAgainLater, Unknowable
+from shared.domain.errors import NoCapacity, NotFound, RateLimited, TryAgainLater, Unknowable
 from shared.domain.ids import BatchId, FileId
 from shared.domain.rows import RowKind
 from tests.contract.batching.chunks import create, download, finished, harvest, input_of, keys
@@ -136,6 +137,20 @@ async def test_a_create_without_an_answer_is_sent_once(
 
     # The SDK's usual HTTP client would have repeated it after some seconds.
     assert len(batch_simulator.journal("create")) == 1
+
+
+async def test_the_wait_that_google_asks_for_stands_in_the_body(
+    batch_simulator: Simulator, service: Service
+) -> None:
+    batch = await create(service)
+    wait = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "12.5s"}
+    error = {"code": 429, "message": "Slow down.", "status": "RESOURCE_EXHAUSTED", "details": [wait]}
+    batch_simulator.rule(match={"operation": "retrieve"}, then={"status": 429, "body": {"error": error}})
+
+    with pytest.raises(RateLimited) as limited:
+        await service.provider.retrieve(batch.id)
+
+    assert limited.value.retry_after == timedelta(seconds=12.5)
 
 
 async def test_what_is_no_id_of_a_job_is_not_found(service: Service) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from local.demo.documents import sample_documents
-from local.demo.samples import SAMPLES, Sample, planted_trouble
+from local.demo.samples import EVERYWHERE, SAMPLES, Sample, planted_trouble
 from tests.support.azurite import PROGRAM
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,13 +44,13 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
             check=False,
         )
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "Every one of 480 inputs and 38 documents has an outcome" in run.stdout
+    assert "Every one of 552 inputs and 38 documents has an outcome" in run.stdout
     assert "\x1b" not in run.stdout
     return folder
 
 
 def test_every_input_of_every_job_has_an_outcome(out: Path) -> None:
-    for sample in SAMPLES:
+    for sample in (*SAMPLES, *EVERYWHERE):
         report = json.loads((out / sample.name / "report.json").read_bytes())
 
         assert report["submitted"] == len(sample.inputs()) == sum(report["outcomes"].values())
@@ -58,7 +58,7 @@ def test_every_input_of_every_job_has_an_outcome(out: Path) -> None:
 
 
 def test_results_say_the_same_as_the_report_line_by_line(out: Path) -> None:
-    for sample in SAMPLES:
+    for sample in (*SAMPLES, *EVERYWHERE):
         report = json.loads((out / sample.name / "report.json").read_bytes())
         lines = _results(out, sample)
 
@@ -68,7 +68,7 @@ def test_results_say_the_same_as_the_report_line_by_line(out: Path) -> None:
 
 
 def test_the_table_has_a_row_for_each_result(out: Path) -> None:
-    for sample in SAMPLES:
+    for sample in (*SAMPLES, *EVERYWHERE):
         with (out / sample.name / "results.csv").open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
 
@@ -85,6 +85,17 @@ def test_planted_trouble_becomes_what_it_should(out: Path) -> None:
             f"{line['outcome']}: {line['reason']}" if line["reason"] else line["outcome"]
         )
     assert {line["outcome"] for line in results.values()} == {"succeeded"}
+
+
+def test_the_same_job_has_the_same_outcomes_on_every_provider(out: Path) -> None:
+    becomes = {trouble.custom_id: trouble.becomes for trouble in planted_trouble(EVERYWHERE[0])}
+    lines = {sample.provider: _results(out, sample) for sample in EVERYWHERE}
+
+    for provider, results in lines.items():
+        assert {line["provider"] for line in results} == {provider}
+        assert [line["outcome"] for line in results] == [
+            becomes.get(str(line["custom_id"]), "succeeded") for line in results
+        ]
 
 
 def test_every_document_has_the_result_that_is_right_for_it(out: Path) -> None:

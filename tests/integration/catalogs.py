@@ -26,6 +26,7 @@ HOURS_ALIASES: dict[str, dict[str, Any]] = {
 # One deployment of each further provider, for both lanes; the alias is called as the provider.
 PROVIDERS: dict[str, dict[str, Any]] = {
     "anthropic": {"base_url": "${SIMULATOR_URL}/anthropic", "model": "claude-sonnet-5"},
+    "mistral": {"base_url": "${SIMULATOR_URL}/mistral", "model": "mistral-small-latest"},
     "openai": {"base_url": "${SIMULATOR_URL}/openai/v1", "model": "gpt-4.1-mini"},
     "openai_compatible": {"base_url": "${SIMULATOR_URL}/compatible/v1", "model": "llama-3.3-70b"},
     "vertex": {

@@ -8,6 +8,40 @@ from tests.integration.provider import Provider, eventually
 
 EVERYWHERE = ["summarize", "dated", "own-storage", *PROVIDERS]
 
+# As pydantic writes it for a model with an optional part: some providers take no references.
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "title": {"type": "string"},
+        "customer": {"$ref": "#/$defs/Person"},
+        "agent": {"anyOf": [{"$ref": "#/$defs/Person"}, {"type": "null"}]},
+    },
+    "required": ["title", "customer", "agent"],
+    "additionalProperties": False,
+    "$defs": {
+        "Person": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}},
+            "required": ["name"],
+            "additionalProperties": False,
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("alias", EVERYWHERE)
+def test_a_schema_with_references_is_kept_everywhere(support: Caller, word: str, alias: str) -> None:
+    submitted = support.submitted(
+        chat(f"{word} Ana called. She has no light."), alias=alias, output_schema=SCHEMA
+    )
+
+    job = support.finished(submitted)
+
+    [row] = support.results(job)
+    assert (row["outcome"], row["reason"]) == ("succeeded", None)
+    assert set(row["output"]) == {"title", "customer", "agent"}
+    assert set(row["output"]["customer"]) == {"name"}
+
 
 @pytest.mark.parametrize("alias", EVERYWHERE)
 def test_the_same_job_has_the_same_outcomes_everywhere(

@@ -74,7 +74,9 @@ def defaults() -> dict[str, str]:
 
 
 def our_settings() -> dict[str, Node]:
-    return properties(variable("main.bicep", "ourSettings"))
+    return properties(variable("main.bicep", "ourSettings")) | properties(
+        variable("main.bicep", "flexSettings")
+    )
 
 
 def constants(module: object) -> set[str]:

@@ -37,7 +37,11 @@ def routes(parts: Parts) -> list[web.RouteDef]:
     )
     # It has no responses API.
     calls = [each for each in model_routes(parts, dialect) if each[1] != "/responses"]
-    return mounted(PREFIX, [*files.routes(), *jobs.routes(), *calls], parts, dialect, refuse)
+    method, path, download = files.signed_route()
+    return [
+        *mounted(PREFIX, [*files.routes(), *jobs.routes(), *calls], parts, dialect, refuse),
+        web.route(method, path, parts.stage.handler(dialect.name, download, refuse, dialect)),
+    ]
 
 
 def refuse(refused: CallRefused) -> web.Response:

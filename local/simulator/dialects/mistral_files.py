@@ -13,7 +13,7 @@ from local.simulator.dialects.openai_files import FileHabits, FileRoutes, Upload
 from local.simulator.failures import CallRefused, Json, LineRefused
 from local.simulator.files import StoredFile
 from local.simulator.lines import scan
-from local.simulator.stage import Call
+from local.simulator.stage import Call, Operation
 
 HOUR = 3600
 # The longest an expiry may be is not documented; this one lets everything plausible through.
@@ -26,6 +26,7 @@ HABITS = FileHabits(
     max_with_expiry=1_000_000,
     most_bytes=512 << 20,
 )
+SIGNED = "/mistral/signed"
 PURPOSES = frozenset({"fine-tune", "batch", "ocr", "audio"})
 
 
@@ -52,6 +53,19 @@ class MistralFileRoutes(FileRoutes):
 
     def _shown(self, file: StoredFile) -> Json:
         return file_object(file)
+
+    def routes(self) -> list[tuple[str, str, Operation]]:
+        signed = Operation(name="file_retrieve", receive=self._find, perform=self._sign)
+        return [*super().routes(), ("GET", "/files/{id}/url", signed)]
+
+    def signed_route(self) -> tuple[str, str, Operation]:
+        """Where a signed URL leads: whoever has it needs no key."""
+        download = Operation(name="download", receive=self._find, perform=self._content)
+        return ("GET", f"{SIGNED}/{{id}}", download)
+
+    async def _sign(self, call: Call) -> web.Response:
+        request, file = call.request, call.request["file"]
+        return web.json_response({"url": f"{request.scheme}://{request.host}{SIGNED}/{file.id}"})
 
     async def _list(self, call: Call) -> web.Response:
         query = call.request.query

@@ -68,6 +68,7 @@ class JobRoutes:
             ("GET", "/batch/jobs", Operation(name="list", receive=self._expect, perform=self._list)),
             ("GET", one, Operation(name="retrieve", receive=find, perform=self._retrieve)),
             ("POST", f"{one}/cancel", Operation(name="cancel", receive=find, perform=self._cancel)),
+            ("DELETE", one, Operation(name="delete", receive=find, perform=self._delete)),
         ]
 
     # Create
@@ -169,6 +170,13 @@ class JobRoutes:
             found.reverse()
         shown = [job_object(batch) for batch in found[page * size : (page + 1) * size]]
         return web.json_response({"total": len(found), "data": shown, "object": "list"})
+
+    async def _delete(self, call: Call) -> web.Response:
+        batch = self._batches.load(call.request["batch"].id)
+        if not batch.status.is_terminal:
+            raise CallRefused(400, "invalid_request_error", f"Job is still {STATES[batch.status]}")
+        self._batches.remove(batch)
+        return web.json_response({"id": batch.id, "object": "batch", "deleted": True})
 
     async def _cancel(self, call: Call) -> web.Response:
         batch = self._batches.load(call.request["batch"].id)

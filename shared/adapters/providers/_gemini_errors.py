@@ -72,7 +72,7 @@ def translated(call: Call, clock: Clock) -> Iterator[None]:
     try:
         yield
     except errors.APIError as fault:
-        headers = getattr(fault.response, "headers", None) or {}
+        headers = {**_waits(fault.details), **(getattr(fault.response, "headers", None) or {})}
         raise _from_status(call, fault.code, fault.status, headers, clock) from None
     except aiohttp.ClientResponseError as fault:
         raise _from_status(call, fault.status, None, fault.headers or {}, clock) from None
@@ -94,6 +94,17 @@ def _from_status(
         return NoCapacity(f"{call.name} was answered with {status} {named}: the provider has no room for it")
     lower = {name.lower(): value for name, value in headers.items()}
     return from_status(call, status, _CODES.get(named or "", named), lower, now=clock.now())
+
+
+def _waits(details: object) -> Mapping[str, str]:
+    """Google says how long to wait in the body: a `RetryInfo` with `retryDelay`, as "12.5s"."""
+    error = details.get("error") if isinstance(details, dict) else None
+    told = error.get("details") if isinstance(error, dict) else None
+    for detail in told if isinstance(told, list) else ():
+        delay = detail.get("retryDelay") if isinstance(detail, dict) else None
+        if isinstance(delay, str) and delay.endswith("s"):
+            return {"retry-after": delay.removesuffix("s")}
+    return {}
 
 
 def _from_credentials(call: Call, fault: GoogleAuthError) -> PosternError:

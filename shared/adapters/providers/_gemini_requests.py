@@ -110,12 +110,12 @@ def _image(image: Image) -> Body:
 def _config(model: str, endpoint: Endpoint, asked: Asked) -> Body:
     told: Body = {
         "maxOutputTokens": asked.max_output_tokens,
-        "temperature": asked.temperature,
-        "topP": asked.top_p,
+        "temperature": _real(asked.temperature),
+        "topP": _real(asked.top_p),
         "stopSequences": list(asked.stop) or None,
         "seed": asked.seed,
-        "frequencyPenalty": asked.frequency_penalty,
-        "presencePenalty": asked.presence_penalty,
+        "frequencyPenalty": _real(asked.frequency_penalty),
+        "presencePenalty": _real(asked.presence_penalty),
         "thinkingConfig": _thinking(model, endpoint, asked.effort),
     }
     if len(asked.stop) > MAX_STOPS:
@@ -127,6 +127,11 @@ def _config(model: str, endpoint: Endpoint, asked: Asked) -> Body:
         if asked.tools and _BY_BUDGET.match(model):
             raise Unaskable("tools", f"cannot stand beside a JSON format for {model}")
     return {name: value for name, value in told.items() if value is not None}
+
+
+def _real(number: float | None) -> float | None:
+    """0 in one line and 0.5 in another would be a column of two types."""
+    return None if number is None else float(number)
 
 
 def _thinking(model: str, endpoint: Endpoint, effort: str | None) -> Body | None:

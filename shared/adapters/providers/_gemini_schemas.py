@@ -22,7 +22,8 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,127}")
 _TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object"})
 _SCALARS: Final = ("string", "number", "boolean")
 _TEXTS: Final = ("title", "description", "pattern")
-_NUMBERS: Final = ("minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength")
+_BOUNDS: Final = ("minimum", "maximum")
+_COUNTS: Final = ("minItems", "maxItems", "minLength", "maxLength")
 # Of strings it is the only one that models are said to take; an unknown one is refused.
 _FORMATS: Final = frozenset({"date-time"})
 # What is merged by its own rule when several schemas hold at once.
@@ -123,9 +124,7 @@ class _Writer:
         for name in _TEXTS:
             if isinstance(flat.get(name), str) and flat[name]:
                 made[name] = flat[name]
-        for name in _NUMBERS:
-            if isinstance(flat.get(name), int | float) and not isinstance(flat[name], bool):
-                made[name] = flat[name]
+        _add_bounds(made, flat)
         if type_ == "string":
             _add_string(made, flat)
         elif type_ == "array":
@@ -165,6 +164,16 @@ class _Writer:
 
     def _no(self, message: str) -> Unaskable:
         return Unaskable(self._field, message)
+
+
+def _add_bounds(made: Written, flat: Mapping[str, Any]) -> None:
+    for name in _BOUNDS:
+        if isinstance(flat.get(name), int | float) and not isinstance(flat[name], bool):
+            # 0 here and 0.5 there would be a column of two types.
+            made[name] = float(flat[name])
+    for name in _COUNTS:
+        if type(flat.get(name)) is int:
+            made[name] = flat[name]
 
 
 def _add_string(made: Written, flat: Mapping[str, Any]) -> None:

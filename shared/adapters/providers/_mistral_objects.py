@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from mistralai.client.models import BatchJob, GetFileResponse
+from mistralai.client.models import BatchJob, CreateFileResponse, GetFileResponse
 
 from shared.adapters.providers._openai_objects import METADATA_KEY
 from shared.domain.chunks import BatchEnd
@@ -50,9 +50,9 @@ def read_job(job: BatchJob) -> RemoteBatch:
     )
 
 
-def read_file(file: GetFileResponse) -> StagedFile:
+def read_file(file: CreateFileResponse | GetFileResponse) -> StagedFile:
     """Raise `NotFound` for one that is deleted."""
-    if file.deleted:
+    if isinstance(file, GetFileResponse) and file.deleted:
         raise NotFound(f"file {file.id!r} is deleted at the provider")
     return StagedFile(id=FileId(file.id), ready=True, expires_at=_time(file.expires_at))
 

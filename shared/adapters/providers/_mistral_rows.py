@@ -22,6 +22,7 @@ _FINISHES: Final = {
     CONTENT_FILTER: Finish.CONTENT_FILTER,
 }
 _BROKE_OFF: Final = "error"
+_BLOCKED: Final = 400
 
 
 class _Response(Struct, gc=False):
@@ -125,6 +126,8 @@ def _classify(endpoint: Endpoint, line: _Line) -> Row:
     if 200 <= status < 300:
         return _answer(endpoint, key, status, body)
     code, message = complaint(body)
+    # A guardrail that blocks a prompt answers as one does who lets nobody in.
+    status = _BLOCKED if code == CONTENT_FILTER else status
     return Row(key=key, kind=RowKind.ERROR, status=status, code=code, message=message)
 
 

@@ -115,10 +115,13 @@ class MistralBatches:
     async def create(self, chunk: ChunkInput, file: FileId) -> RemoteBatch:
         try:
             return await self._create(chunk, file)
-        except (Rejected, NotFound):
-            # Whether it was the file that was not to its liking.
+        except Rejected:
+            # Whether it was the file that was not to its liking: it may be gone.
             await self.staged(file)
             raise
+        except NotFound:
+            await self.staged(file)
+            raise _not_served(f"the create of batch {chunk.key!r}") from None
 
     async def retrieve(self, batch: BatchId) -> RemoteBatch:
         with translated(Call(name=f"look at batch {batch!r}"), self._clock):
@@ -156,13 +159,21 @@ class MistralBatches:
             yield batch
 
     async def _upload(self, key: ChunkKey, input_: IO[bytes]) -> StagedFile:
-        with translated(Call(name=f"upload of the input of batch {key!r}"), self._clock):
-            made = await self._client.files.upload_async(
-                file={"file_name": f"{key}.jsonl", "content": input_, "content_type": "application/jsonl"},
-                purpose="batch",
-                expiry=INPUT_KEPT // _HOUR,
-            )
-        return await self.staged(FileId(made.id))
+        call = Call(name=f"upload of the input of batch {key!r}")
+        try:
+            with translated(call, self._clock):
+                made = await self._client.files.upload_async(
+                    file={
+                        "file_name": f"{key}.jsonl",
+                        "content": input_,
+                        "content_type": "application/jsonl",
+                    },
+                    purpose="batch",
+                    expiry=INPUT_KEPT // _HOUR,
+                )
+        except NotFound:
+            raise _not_served(f"the {call.name}") from None
+        return read_file(made)
 
     async def _create(self, chunk: ChunkInput, file: FileId) -> RemoteBatch:
         with translated(Call(name=f"create of batch {chunk.key!r}", has_effect=True), self._clock):
@@ -244,6 +255,11 @@ def _traits(deployment: Deployment) -> Traits:
     hours = deployment.options.get("timeout_hours")
     traits = traits_of(TRAITS, deployment)
     return replace(traits, window=timedelta(hours=int(hours))) if hours else traits
+
+
+def _not_served(what: str) -> NotAdmitted:
+    """Not something was missing, but whoever should serve it: regional addresses have no batches."""
+    return NotAdmitted(f"{what} was answered with 404: check base_url and model of the deployment")
 
 
 def _is_older(batch: RemoteBatch, horizon: datetime) -> bool:

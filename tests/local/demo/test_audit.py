@@ -7,7 +7,7 @@ import msgspec
 
 from local.demo.audit import complaints
 from local.demo.documents import FOLDER, sample_documents
-from local.demo.samples import SAMPLES, TICKETS, TRIAGE, planted_trouble
+from local.demo.samples import ALIASES, EVERYWHERE, SAMPLES, TICKETS, TRIAGE, planted_trouble
 from tests.local.demo.builders import answered, finished
 
 PLANTED = planted_trouble()
@@ -52,6 +52,32 @@ def test_trouble_that_became_something_else_is_told_with_both() -> None:
 
     assert len(found) == sum(trouble.becomes != "succeeded" for trouble in PLANTED)
     assert "should have become 'refused: content_filter', and became 'succeeded'" in found[0]
+
+
+def test_nothing_is_said_when_every_provider_gives_the_same() -> None:
+    same = [finished(sample, planted=tuple(planted_trouble(sample))) for sample in EVERYWHERE]
+
+    assert complaints([], [], [], same) == []
+
+
+def test_a_provider_whose_outcome_is_another_is_named() -> None:
+    other = finished(EVERYWHERE[-1])  # as if nothing had been planted
+
+    found = complaints([], [], [], [other])
+
+    assert found[0] == (
+        "everywhere/openai_compatible: note-04 should have become 'refused', and became 'succeeded'"
+    )
+    assert len(found) == len(planted_trouble(EVERYWHERE[-1]))
+
+
+def test_the_job_for_every_provider_is_one_and_the_same_but_for_its_alias() -> None:
+    bodies = [sample.body() for sample in EVERYWHERE]
+
+    assert {body.pop("alias") for body in bodies} == set(ALIASES.values())
+    assert len({body["tags"].pop("run_id") for body in bodies}) == len(EVERYWHERE)
+    assert [sample.inputs() for sample in EVERYWHERE] == [EVERYWHERE[0].inputs()] * len(EVERYWHERE)
+    assert bodies == [bodies[0]] * len(EVERYWHERE)
 
 
 def test_a_document_that_became_something_else_is_told_with_both() -> None:

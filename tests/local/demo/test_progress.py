@@ -10,8 +10,8 @@ from local.demo.document_tables import broken_table, minutes_table, readings_tab
 from local.demo.documents import sample_documents
 from local.demo.parts import missing_parts
 from local.demo.progress import Lines, display_for, phrase
-from local.demo.samples import TICKETS, TRIAGE, planted_trouble
-from local.demo.tables import hours_table, money
+from local.demo.samples import EVERYWHERE, TICKETS, TRIAGE, planted_trouble
+from local.demo.tables import hours_table, money, providers_table
 from local.demo.views import JobView, WaitingView
 from tests.local.demo.builders import a_chunk, a_job, answered, finished
 
@@ -78,6 +78,18 @@ def test_the_table_fits_eighty_columns() -> None:
     assert max(map(len, text.splitlines())) <= 80
     for word in ("tickets", "240 succeeded", "content_filter", "1,200 in", "$0.0123", "50%"):
         assert word in text
+
+
+def test_the_table_of_providers_fits_eighty_columns_and_counts_outcomes() -> None:
+    page = Console(file=io.StringIO(), width=80, record=True)
+
+    page.print(providers_table([finished(one, planted=tuple(planted_trouble(one))) for one in EVERYWHERE]))
+
+    lines = page.export_text().splitlines()
+    assert max(map(len, lines)) <= 80
+    row = next(line for line in lines if "openai_compatible" in line)
+    assert "9 succeeded, 1 refused" in row
+    assert "$0.0123" in row
 
 
 def test_documents_are_counted_in_lines_as_they_are_answered() -> None:

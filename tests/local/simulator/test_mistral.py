@@ -198,6 +198,27 @@ async def test_files_are_told_listed_and_deleted(client: Mistral) -> None:
     assert gone.value.status_code == 404
 
 
+async def test_a_signed_url_leads_to_the_file_without_a_key(client: Mistral) -> None:
+    signed = await client.files.get_signed_url_async(file_id=await upload(client, [a_line("r")]))
+
+    async with httpx2.AsyncClient() as plain:
+        answer = await plain.get(signed.url)
+
+    assert json.loads(answer.content) == a_line("r")
+
+
+async def test_a_job_that_has_ended_can_be_deleted(simulator: Simulator, client: Mistral) -> None:
+    simulator.rule(match={}, then={"batch": "stuck"}, times=1)
+    running = await create(client, [a_line("r")])
+    done = await ended(client, (await create(client, [a_line("r")])).id)
+
+    with pytest.raises(SDKError):
+        await client.batch.jobs.delete_async(job_id=running.id)
+    assert (await client.batch.jobs.delete_async(job_id=done.id)).deleted
+    with pytest.raises(SDKError):
+        await client.batch.jobs.get_async(job_id=done.id)
+
+
 async def test_chat_answers_at_once(client: Mistral) -> None:
     answer = await client.chat.complete_async(
         model=MODEL, messages=[UserMessage(content="The heater is broken. It is cold.")]
