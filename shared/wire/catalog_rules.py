@@ -14,6 +14,10 @@ _WITHOUT_EMBEDDINGS: Final = {
 }
 
 
+# Who answers no request without a limit of output tokens. Documents and many jobs name none.
+_NEEDS_A_LIMIT: Final = frozenset({"anthropic"})
+
+
 class Broken(NamedTuple):
     """A rule that does not hold, and where."""
 
@@ -66,6 +70,9 @@ def _alias(entries: Entries, name: str, alias: AliasEntry) -> Iterator[Broken]:
                 kinds.add(embeds(deployment))
                 if embeds(deployment) and deployment.provider in _WITHOUT_EMBEDDINGS[lane]:
                     yield Broken(where, _no_embeddings(deployment.provider, lane))
+                if deployment.provider in _NEEDS_A_LIMIT and alias.max_output_tokens is None:
+                    why = f"{deployment.provider} answers nothing without a limit: give max_output_tokens"
+                    yield Broken(("aliases", name), why)
                 if missing := _missing(deployment, lane):
                     yield Broken(where, f"deployment {target!r} has no {missing}, which this lane needs")
     if len(kinds) > 1:

@@ -35,20 +35,18 @@ class Translator:
 
     def objection(self, endpoint: Endpoint, body: Mapping[str, object]) -> Objection | None:
         try:
-            params = self.params(endpoint, body)
+            self.params(endpoint, body)
         except Unaskable as unaskable:
             return unaskable.objection
-        if "max_tokens" in params:
-            return None
-        field = "max_output_tokens" if endpoint is Endpoint.RESPONSES else "max_completion_tokens"
-        return Objection(
-            field=field, message="is needed by Claude; set it, or max_output_tokens of the alias"
-        )
+        return None
 
     def params(self, endpoint: Endpoint, body: Mapping[str, object]) -> dict[str, Any]:
         """Raise `Unaskable` for what Claude would refuse or ignore."""
         asked = read_asked(endpoint, body)
         self._check(asked)
+        if asked.max_output_tokens is None:
+            field = "max_output_tokens" if endpoint is Endpoint.RESPONSES else "max_completion_tokens"
+            raise Unaskable(field, "is needed by Claude; set it, or max_output_tokens of the alias")
         given = {
             "model": self._model,
             "max_tokens": asked.max_output_tokens,

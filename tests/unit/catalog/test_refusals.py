@@ -64,6 +64,7 @@ BAD = [
     (with_alias("hours: [mini], max_output_tokens: 0"), "7: aliases.summarize.max_output_tokens: must be at least 1"),
     (with_alias("hours: [mini, vectors]"), "7: aliases.summarize: mixes embedding models with others; give each its own alias"),
     (with_deployment('provider: azure_openai, model: text-embedding-3-large, endpoint: "https://a"'), "6: aliases.summarize.hours[0]: azure_openai makes no embeddings in the hours lane; use another lane or provider"),
+    (with_deployment("provider: anthropic, model: claude-x"), "6: aliases.summarize: anthropic answers nothing without a limit: give max_output_tokens"),
     # pipelines
     (with_pipeline("task: sumarize, alias: summarize"), "11: pipelines.notes.task: must be one of 'summarize', 'extract', 'classify', 'translate', 'embed' or 'prompt'"),
     (with_pipeline("task: summarize"), "11: pipelines.notes.alias: is required"),
