@@ -1,6 +1,7 @@
 """`python -m local.change_feed --port N --data DIR --log FILE --webhook URL --prefix SUBJECT`
 
-The storage account's connection string comes from the environment: FEED_STORAGE.
+The storage account's connection string comes from the environment: FEED_STORAGE. With `--results-queue NAME`
+events about results of batches go to that queue, on the namespace of FEED_SERVICEBUS.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from azure.storage.blob.aio import BlobServiceClient
 from local.change_feed.control import control
 from local.change_feed.delivery import Webhook
 from local.change_feed.events import EventMaker
-from local.change_feed.feed import Feed
+from local.change_feed.feed import Feed, Subscription
 from local.change_feed.follower import LogFollower
 from local.change_feed.progress import Progress
+from local.change_feed.queueing import Queue
 
 _CONNECTIONS = 8
+_RESULTS = "/blobServices/default/containers/jobs/blobs/_batches/"
 
 
 def main() -> int:
@@ -49,10 +52,17 @@ async def _run(options: argparse.Namespace, storage: str) -> None:
             follower=LogFollower(options.log, progress.position),
             progress=progress,
             maker=EventMaker(account),
-            webhook=Webhook(session, options.webhook),
-            prefix=options.prefix,
+            subscriptions=_subscriptions(options, Webhook(session, options.webhook)),
         )
         await _serve(feed, options.port, ended)
+
+
+def _subscriptions(options: argparse.Namespace, webhook: Webhook) -> list[Subscription]:
+    subscriptions = [Subscription(prefix=options.prefix, destination=webhook)]
+    if options.results_queue:
+        queue = Queue(os.environ["FEED_SERVICEBUS"], options.results_queue)
+        subscriptions.append(Subscription(prefix=_RESULTS, ending="results.jsonl", destination=queue))
+    return subscriptions
 
 
 async def _serve(feed: Feed, port: int, ended: asyncio.Event) -> None:
@@ -81,6 +91,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--log", type=Path, required=True, help="Azurite's access log; may not exist yet")
     parser.add_argument("--webhook", required=True, help="where the events are posted to")
     parser.add_argument("--prefix", required=True, help="only subjects that begin with this")
+    parser.add_argument("--results-queue", help="the queue for results of batches in our own storage")
     return parser.parse_args()
 
 

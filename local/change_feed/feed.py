@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from azure.core.exceptions import AzureError
 
 from local.change_feed.access_log import Change, read_change
-from local.change_feed.delivery import Webhook
 from local.change_feed.events import EventMaker, subject_of
 from local.change_feed.follower import Line, LogFollower
 from local.change_feed.mishaps import Knobs, Mishaps
@@ -35,17 +36,39 @@ class Counts(msgspec.Struct, kw_only=True):
     refused: int = 0
 
 
+class Destination(Protocol):
+    async def deliver(self, event: dict[str, Any]) -> bool:
+        """Whether it was taken; False when it was refused for good."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """Events whose subject begins and ends so, and where they go."""
+
+    prefix: str
+    ending: str = ""
+    destination: Destination
+
+    def wants(self, subject: str) -> bool:
+        return subject.startswith(self.prefix) and subject.endswith(self.ending)
+
+
 class Feed:
-    """Sends what happens to blobs whose subject begins with `prefix`."""
+    """Sends what happens to blobs to the first subscription that wants it."""
 
     def __init__(
-        self, *, follower: LogFollower, progress: Progress, maker: EventMaker, webhook: Webhook, prefix: str
+        self,
+        *,
+        follower: LogFollower,
+        progress: Progress,
+        maker: EventMaker,
+        subscriptions: Sequence[Subscription],
     ) -> None:
         self._follower = follower
         self._progress = progress
         self._maker = maker
-        self._webhook = webhook
-        self._prefix = prefix
+        self._subscriptions = subscriptions
         self._mishaps = Mishaps(Knobs())
         self._slots = asyncio.Semaphore(_IN_FLIGHT)
         self._running: set[asyncio.Task[None]] = set()
@@ -79,7 +102,8 @@ class Feed:
     async def _accept(self, line: Line) -> None:
         step = self._progress.begin(line)
         change = read_change(line.text)
-        if change is None or not subject_of(change).startswith(self._prefix):
+        subscription = None if change is None else self._wanted(subject_of(change))
+        if change is None or subscription is None:
             self._progress.finish(step)
             return
         self.counts.seen += 1
@@ -91,9 +115,12 @@ class Feed:
             return
         await self._slots.acquire()
         self.counts.in_flight += 1
-        task = asyncio.create_task(self._send(change, line, delays))
+        task = asyncio.create_task(self._send(change, line, delays, subscription.destination))
         self._running.add(task)
         task.add_done_callback(partial(self._ended, step))
+
+    def _wanted(self, subject: str) -> Subscription | None:
+        return next((each for each in self._subscriptions if each.wants(subject)), None)
 
     def _ended(self, step: Step, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
@@ -106,9 +133,9 @@ class Feed:
             log.error("event.failed", exc_info=exc)
         self._progress.finish(step)
 
-    async def _send(self, change: Change, line: Line, delays: list[float]) -> None:
+    async def _send(self, change: Change, line: Line, delays: list[float], destination: Destination) -> None:
         event = await self._make(change, line)
-        await asyncio.gather(*(self._send_copy(event, delay) for delay in delays))
+        await asyncio.gather(*(self._send_copy(event, delay, destination) for delay in delays))
 
     async def _make(self, change: Change, line: Line) -> dict[str, Any]:
         while True:
@@ -116,9 +143,9 @@ class Feed:
                 return await self._maker.make(change, line.begins)
             await asyncio.sleep(_OUTAGE_SECONDS)
 
-    async def _send_copy(self, event: dict[str, Any], delay: float) -> None:
+    async def _send_copy(self, event: dict[str, Any], delay: float, destination: Destination) -> None:
         await asyncio.sleep(delay)
-        if await self._webhook.deliver(event):
+        if await destination.deliver(event):
             self.counts.delivered += 1
         else:
             self.counts.refused += 1

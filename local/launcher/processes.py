@@ -93,7 +93,10 @@ def servicebus(layout: Layout) -> Process:
 
 
 def change_feed(layout: Layout) -> Process:
-    """Stands for Event Grid: the system topic of the storage account, and its subscription for dropped documents."""
+    """Stands for Event Grid: the system topic of the storage account, and its subscriptions.
+
+    Dropped documents go to the blob trigger, results of batches to the queue of storage events.
+    """
     process = python_module(layout, "feed", module="local.change_feed", url=f"{layout.feed}/health")
     return replace(
         process,
@@ -102,8 +105,13 @@ def change_feed(layout: Layout) -> Process:
             *("--log", str(layout.data / "logs" / "azurite-access.log")),
             *("--webhook", f"{layout.http}{BLOB_WEBHOOK}"),
             *("--prefix", "/blobServices/default/containers/documents/"),
+            *("--results-queue", "storage-events"),
         ),
-        environment={**process.environment, "FEED_STORAGE": layout.storage},
+        environment={
+            **process.environment,
+            "FEED_STORAGE": layout.storage,
+            "FEED_SERVICEBUS": layout.servicebus,
+        },
         after=frozenset({"azurite"}),
     )
 

@@ -140,6 +140,28 @@ def test_all_but_storage_killed_at_once(stack: Stack, support: Caller, provider:
     run_through(support, provider, "together", 3, blows)
 
 
+def test_a_host_killed_while_it_asks_a_server_without_batches_line_by_line(
+    stack: Stack, support: Caller, provider: Provider
+) -> None:
+    """At most the calls in flight are repeated: sixteen at once to begin with, thirty-two at most."""
+    provider.rule({"contains": "line-by-line"}, {"delay_ms": 500})
+    requests = [chat(f"line-by-line: request number {n}.", f"r{n}") for n in range(60)]
+    job = support.submitted(*requests, alias="summarize-llama")
+
+    eventually(lambda: len(asked_of(provider, "llama-3.3-70b")) >= 24, seconds=PATIENCE)
+    stack.wait_for_restart("host", stack.kill("host"), seconds=PATIENCE)
+    done = finished(support, job["id"])
+
+    assert (done["status"], done["counts"]["succeeded"], len(done["chunks"])) == ("completed", 60, 1)
+    assert 60 <= len(asked_of(provider, "llama-3.3-70b")) <= 60 + 32
+    assert support.report(done)["balanced"] is True
+
+
+def asked_of(provider: Provider, model: str) -> list[Json]:
+    """The calls that a model has had."""
+    return [call for call in provider.journal(operation="chat") if call["model"] == model]
+
+
 def test_a_stack_that_is_stopped_and_started_continues(
     stack: Stack, support: Caller, provider: Provider
 ) -> None:

@@ -57,8 +57,8 @@ class Terms:
 
     max_line_bytes: int
     slice: timedelta = timedelta(seconds=30)
-    lease: timedelta = timedelta(seconds=60)
-    renew: timedelta = timedelta(seconds=15)
+    lease: timedelta = timedelta(seconds=30)
+    renew: timedelta = timedelta(seconds=10)
 
 
 @dataclass(slots=True, kw_only=True)

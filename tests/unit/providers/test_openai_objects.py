@@ -214,3 +214,24 @@ def test_a_file_that_is_being_deleted_is_gone() -> None:
 
 def test_a_file_that_tells_no_expiry_has_none() -> None:
     assert read_file(b'{"id": "f", "status": "processed", "expires_at": null}').expires_at is None
+
+
+@pytest.mark.parametrize(
+    ("blob", "key"),
+    [
+        ("https://a.blob.core.windows.net/jobs/_batches/job_1-0-1-1/x.jsonl", "job_1-0-1-1"),
+        ("http://127.0.0.1:10000/devstoreaccount1/jobs/_batches/job_1-0-1-1/x.jsonl", "job_1-0-1-1"),
+        ("https://a.blob.core.windows.net/jobs/support/job_1/chunks/0.1.jsonl", None),
+        ("https://a.blob.core.windows.net/other/x.jsonl", None),
+        ("", None),
+        (None, None),
+        (7, None),
+    ],
+)
+def test_a_batch_of_blobs_is_known_by_the_folder_of_its_input(blob: object, key: str | None) -> None:
+    told = {"id": "batch_1", "status": "in_progress", "input_blob": blob, "output_blob": ""}
+
+    seen = read_batch(json.dumps(told).encode())
+
+    assert (seen.key, seen.output_file) == (key, None)
+    assert seen.input_file == (blob if isinstance(blob, str) and blob else None)
