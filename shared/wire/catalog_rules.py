@@ -83,7 +83,7 @@ def _missing(deployment: DeploymentEntry, lane: Lane) -> str | None:
     """The field without which the provider cannot be called in this lane."""
     if deployment.provider != "vertex":
         return None
-    if deployment.project is None:
+    if deployment.project is None and (lane is Lane.HOURS or deployment.key_setting is None):
         return "project"
     return "bucket" if lane is Lane.HOURS and deployment.bucket is None else None
 
