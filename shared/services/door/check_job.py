@@ -71,6 +71,7 @@ class CheckJob:
             return _unaddressed(body)
         alias = catalog.alias(body.alias)
         deployment = _deployment(catalog, alias)
+        await self.providers.prepare(deployment)
         traits = self.providers.batch(deployment).traits
         spec = _spec(body)
         if body.output_schema is not None:
