@@ -186,17 +186,3 @@ def test_a_small_schema_that_becomes_huge_is_objected_to() -> None:
 
     with pytest.raises(Unaskable, match="parts"):
         written({"$ref": "#/$defs/L0", "$defs": {**defs, "L8": TEXT}})
-
-
-@pytest.mark.parametrize("levels", [100, 400, 5_000])
-def test_a_schema_that_is_nested_without_end_is_objected_to_or_written(levels: int) -> None:
-    schema: dict[str, Any] = TEXT
-    for _ in range(levels):
-        schema = {"type": "array", "items": schema}
-
-    try:
-        made = written(schema)
-    except Unaskable as unaskable:
-        assert "nested" in unaskable.objection.message
-    else:
-        assert made["type"] == "ARRAY"
