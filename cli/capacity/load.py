@@ -77,7 +77,7 @@ def _of_hours(load: Load, catalog: Catalog) -> Iterator[Use]:
         how=f"{load.requests:,} x {load.tokens:,} x {load.hours:g} h / 24 h",
         needed=load.requests * load.tokens * load.hours / 24,
         available=sum(known) if known else None,
-        then="ask for more quota, or add a deployment in another region to the alias",
+        then="ask for more quota, or a further account with an alias of its own",
     )
     yield Use(
         name="files of a model account",

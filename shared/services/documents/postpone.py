@@ -25,6 +25,8 @@ from shared.wire.claims import Claim, claim_of, message_of
 log = logging.getLogger(__name__)
 
 INFRASTRUCTURE = "infrastructure"
+# Sets a message that no record knows of apart: one that a record does know of must never be dropped as its repeat.
+UNRECORDED = "-unrecorded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +55,12 @@ class Postpone:
         following = msgspec.structs.replace(claim, generation=claim.generation + 1)
         delay = self.policy.document_wait.after(claim.generation)
         log.warning("document.postponed", extra={"document": claim.document, "why": str(later)})
-        await self.queue.send(message_of(following), delay=delay)
+        await self.queue.send(message_of(following, suffix=UNRECORDED), delay=delay)
 
     async def unrecorded(self, claim: Claim, later: Deferred) -> None:
         """The next message and nothing else: the document has not had its turn."""
         following = msgspec.structs.replace(claim, generation=claim.generation + 1)
-        await self.queue.send(message_of(following), delay=later.retry_after)
+        await self.queue.send(message_of(following, suffix=UNRECORDED), delay=later.retry_after)
         log.info("document.not_its_turn", extra={"document": claim.document, "why": str(later)})
 
     async def give_up(self, stored: Stored[Document], reason: str, why: str) -> None:

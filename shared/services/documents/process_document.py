@@ -36,7 +36,7 @@ from shared.stores.documents import Documents
 from shared.stores.stored import Stored
 from shared.wire import paths as places
 from shared.wire.answers import read_answer, write_answer
-from shared.wire.claims import BadClaim, Claim, claim_of, message_of, read_claim
+from shared.wire.claims import BadClaim, Claim, message_of, read_claim
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class ProcessDocument:
                 log.info("document.repeated", extra={"document": claim.document})
                 return
             if turn is Turn.WAIT:
-                await self._look_again(stored.value)
+                await self._look_again(stored.value, claim)
                 return
             try:
                 await self._work_in_turn(stored, claim)
@@ -138,12 +138,12 @@ class ProcessDocument:
             except TryAgainLater as later:
                 await self.postpone(grip, later)
 
-    async def _look_again(self, document: Document) -> None:
-        """Somebody works on it. Should they die, there is a message for when their lease has run out."""
+    async def _look_again(self, document: Document, claim: Claim) -> None:
+        """Somebody works on it. Should they die, this message comes again when their lease has run out."""
         if document.lease is None:
             return
         until = document.lease.until
-        message = message_of(claim_of(document), suffix=f"-{until:%Y%m%d%H%M%S}")
+        message = message_of(claim, suffix=f"-{until:%Y%m%d%H%M%S}")
         await self.queue.send(message, delay=until - self.clock.now())
         log.info("document.busy", extra={"document": document.id})
 

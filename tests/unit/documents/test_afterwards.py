@@ -8,10 +8,11 @@ import pytest
 
 from shared.adapters.memory.provider_rows import Fate
 from shared.domain.documents import DocumentStatus
-from shared.domain.errors import NotFound
+from shared.domain.errors import Deferred, NotFound
 from shared.domain.ids import TenantId
 from shared.domain.outcomes import Outcome
 from shared.services.documents.read_documents import DocumentFilter
+from shared.wire.claims import read_claim
 from shared.wire.problems import Clash, Unusable
 from tests.support.dropping import DocumentWorld
 from tests.support.power import Mains, PowerCut, powered
@@ -113,6 +114,23 @@ async def test_a_final_outcome_is_bought_again_only_by_name(world: DocumentWorld
     await world.deliver()
     assert (await world.one()).outcome == "succeeded"
     assert [row.attempt for row in sorted(await world.ledger(), key=lambda row: row.attempt)] == [1, 2]
+
+
+async def test_a_stray_message_about_a_finished_document_does_not_swallow_its_retry(
+    world: DocumentWorld,
+) -> None:
+    """A repeat of its message was put off unread, as the tenant had too much under way."""
+    world.model.manners.fates["Some text"] = Fate.CONTENT_FILTER
+    await world.process(NOTE)
+    claim = read_claim(world.queue.sent[0].body)
+    await world.app.process_document.postpone.unrecorded(claim, Deferred("crowded", retry_after=timedelta(0)))
+    await world.deliver()
+
+    world.model.manners.fates.clear()
+    await retry(world, Outcome.REFUSED)
+    await world.deliver()
+
+    assert (await world.one()).outcome == "succeeded"
 
 
 async def test_an_end_that_nobody_was_told_of_is_told_before_a_retry(world: DocumentWorld) -> None:

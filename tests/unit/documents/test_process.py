@@ -14,9 +14,10 @@ import pytest
 from shared.adapters.memory.provider_rows import Fate
 from shared.adapters.memory.queue import LockLost, MemoryQueue
 from shared.domain.documents import DocumentStatus
-from shared.domain.errors import TryAgainLater
+from shared.domain.errors import Deferred, TryAgainLater
 from shared.domain.extraction import ExtractionLimits, Unreadable, UnreadableReason
 from shared.ports.queue import Message
+from shared.wire.claims import read_claim
 from tests.support.dropping import DocumentWorld
 from tests.support.power import Mains, PowerCut, powered
 from tests.support.world import SUPPORT
@@ -286,6 +287,39 @@ async def test_work_that_outlasts_its_lock_is_done_once(world: DocumentWorld) ->
     assert (await world.one()).outcome == "succeeded"
     assert len(world.model.asked) == len(await world.ledger()) == len(world.events.published) == 1
     assert world.queue.dead == []
+
+
+async def test_a_message_that_no_record_knows_of_costs_a_document_none_of_its_own(
+    world: DocumentWorld,
+) -> None:
+    """A second delivery was put off, and came back while the first still worked; then that one had to wait."""
+    asked, gate = asyncio.Event(), asyncio.Event()
+
+    async def wait(_: float) -> None:
+        asked.set()
+        await gate.wait()
+
+    world.model.manners.sleep = wait
+    world.model.manners.faults.extend(TryAgainLater("the gateway is out of order") for _ in range(2))
+    await world.claim(NOTE)
+    first = world.queue.receive()
+    assert first is not None
+    slow = asyncio.create_task(world.app.process_document(first.message.body))
+    await asyncio.wait_for(asked.wait(), 5)
+    claim = read_claim(first.message.body)
+    await world.app.process_document.postpone.unrecorded(claim, Deferred("crowded", retry_after=timedelta(0)))
+    ahead = world.queue.receive()
+    assert ahead is not None
+    await world.app.process_document(ahead.message.body)
+    world.queue.complete(ahead)
+    gate.set()
+    await slow
+    world.queue.complete(first)
+    assert (await world.one()).status is DocumentStatus.QUEUED
+
+    await world.deliver()
+
+    assert (await world.one()).outcome == "succeeded"
 
 
 async def test_two_deliveries_at_once_make_one_call(world: DocumentWorld) -> None:
