@@ -4,7 +4,7 @@ What differs between services is handed in: the client, and the terms.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -34,6 +34,7 @@ from shared.ports.providers import ChunkInput, RemoteBatch, RemoteState, StagedF
 # The provider's clock and ours may differ by this much.
 _SKEW: Final = timedelta(minutes=10)
 
+Fit = Callable[[Endpoint, Mapping[str, object]], Mapping[str, object]]
 BatchEndpoint = Literal["/v1/responses", "/v1/chat/completions", "/v1/embeddings"]
 
 
@@ -41,7 +42,8 @@ BatchEndpoint = Literal["/v1/responses", "/v1/chat/completions", "/v1/embeddings
 class Terms:
     """What differs from service to service.
 
-    `model` is what lines ask for: a model, or the name of a deployment. `objection` knows what that takes.
+    `model` is what lines ask for: a model, or the name of a deployment. `objection` knows what that takes,
+    and `fit` puts a body into the words that it takes.
     Files are asked to expire `input_kept` after upload and `output_kept` after they are written.
     `create_timeout` bounds a create as a whole: whoever holds the chunk's lease relies on it.
     """
@@ -49,6 +51,7 @@ class Terms:
     traits: Traits
     model: str
     objection: FindObjection
+    fit: Fit
     input_kept: timedelta
     output_kept: timedelta
     create_timeout: timedelta
@@ -73,7 +76,9 @@ class OpenAIBatches:
         return self._terms.objection(endpoint, body)
 
     def write_line(self, key: RequestKey, endpoint: Endpoint, body: Mapping[str, object]) -> bytes:
-        return write_line(key, url=endpoint.url, model=self._terms.model, body=body)
+        return write_line(
+            key, url=endpoint.url, model=self._terms.model, body=self._terms.fit(endpoint, body)
+        )
 
     def read_row(self, endpoint: Endpoint, line: bytes) -> Row:
         return read_row(endpoint, line)

@@ -47,13 +47,16 @@ def objection(model: str, endpoint: Endpoint, body: Mapping[str, object]) -> Obj
     for name, right in _FOREIGN_LIMITS[endpoint].items():
         if body.get(name) is not None:
             return Objection(field=name, message=f"is no parameter of {endpoint.value}; give {right}")
-    if not _reasons(model, body):
-        return None
-    if endpoint is Endpoint.CHAT and body.get("max_tokens") is not None:
-        return Objection(
-            field="max_tokens", message=f"is not taken by {model}, which reasons; give max_completion_tokens"
-        )
-    return _refused_parameter(model, body)
+    return _refused_parameter(model, body) if _reasons(model, body) else None
+
+
+def fitted(model: str, endpoint: Endpoint, body: Mapping[str, object]) -> Mapping[str, object]:
+    """The body with the limit of a chat under the name that a reasoning model takes; it means the same."""
+    older = body.get("max_tokens")
+    if endpoint is not Endpoint.CHAT or older is None or not _reasons(model, body):
+        return body
+    rest = {name: value for name, value in body.items() if name != "max_tokens"}
+    return {"max_completion_tokens": older, **rest}
 
 
 def _too_many_inputs(body: Mapping[str, object]) -> Objection | None:

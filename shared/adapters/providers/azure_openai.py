@@ -16,7 +16,7 @@ from shared.adapters.providers._azure_blobs import MAX_BYTES as MAX_BLOB_BYTES
 from shared.adapters.providers._azure_blobs import AzureBlobBatches
 from shared.adapters.providers._deployments import key_of, traits_of
 from shared.adapters.providers._openai_batches import OpenAIBatches, Terms
-from shared.adapters.providers._openai_objections import objection
+from shared.adapters.providers._openai_objections import fitted, objection
 from shared.adapters.providers.connection import Connection
 from shared.domain.catalog import Deployment, Endpoint
 from shared.domain.errors import GiveUp, NotAdmitted
@@ -53,6 +53,7 @@ def connect(deployment: Deployment, connection: Connection) -> OpenAIBatches:
         traits=traits_of(TRAITS_OF_BLOBS if own_storage else TRAITS, deployment),
         model=deployment.deployment,
         objection=partial(objection, deployment.model),
+        fit=partial(fitted, deployment.model),
         input_kept=INPUT_KEPT,
         output_kept=OUTPUT_KEPT,
         create_timeout=connection.create_timeout,

@@ -12,7 +12,7 @@ import openai
 
 from shared.adapters.providers._deployments import key_of, traits_of
 from shared.adapters.providers._openai_batches import OpenAIBatches, Terms
-from shared.adapters.providers._openai_objections import objection
+from shared.adapters.providers._openai_objections import fitted, objection
 from shared.adapters.providers.connection import Connection
 from shared.domain.catalog import Deployment, Endpoint
 from shared.domain.errors import NotAdmitted
@@ -47,6 +47,7 @@ def connect(deployment: Deployment, connection: Connection) -> OpenAIBatches:
             traits=traits_of(TRAITS, deployment),
             model=deployment.deployment,
             objection=partial(objection, deployment.model),
+            fit=partial(fitted, deployment.model),
             input_kept=INPUT_KEPT,
             output_kept=OUTPUT_KEPT,
             create_timeout=connection.create_timeout,

@@ -71,6 +71,7 @@ def connect(deployment: Deployment, connection: Connection) -> "CompatibleBatche
             traits=traits,
             model=deployment.deployment,
             objection=lambda endpoint, body: None,
+            fit=lambda endpoint, body: body,
             input_kept=INPUT_KEPT,
             output_kept=OUTPUT_KEPT,
             create_timeout=connection.create_timeout,
