@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from shared.adapters.providers._openai_objections import fitted, objection
+from shared.adapters.providers.openai.objections import fitted, objection
 from shared.domain.catalog import Endpoint
 
 CHAT, RESPONSES, EMBEDDINGS = Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.EMBEDDINGS
