@@ -8,7 +8,7 @@ import pytest
 from local.stack import Stack
 from tests.integration.catalogs import KEYS
 from tests.integration.described import operations
-from tests.integration.postern import Caller
+from tests.integration.postern import Caller, problem
 from tests.integration.tenants import Belongings
 
 pytestmark = pytest.mark.stack
@@ -151,6 +151,16 @@ def test_bodies(stack: Stack, line: bytes, header: bytes, body: bytes) -> None:
 )  # fmt: skip
 def test_what_is_hardly_http(stack: Stack, content: bytes) -> None:
     is_no_fault(stack, exchange(stack, content))
+
+
+@pytest.mark.parametrize(
+    "path", ["docs", "redoc", "openapi.json", "docs/oauth2-redirect", "v1/jobs/%0A", "a%0d%0ab"]
+)
+def test_nothing_is_shown_to_strangers(stranger: Caller, path: str) -> None:
+    response = stranger.get(f"/{path}")
+
+    assert response.status_code == 401
+    problem(response)
 
 
 def test_requests_one_behind_the_other_are_answered_in_turn(stack: Stack) -> None:
