@@ -83,9 +83,9 @@ def test_as_a_tenant(support: Caller, hidden: Belongings, operation: Described) 
 
 
 def test_as_a_document_of_a_job(support: Caller, storage: Storage, hidden: Belongings) -> None:
-    storage.write(f"inputs/{hidden.tenant}/there.txt", hidden.word.encode())
+    storage.write(f"inputs/{hidden.tenant}/held.txt", hidden.word.encode())
     answers = []
-    for name in ("there", "gone"):
+    for name in ("held", "lost"):
         blob = {"blob": f"inputs/{hidden.tenant}/{name}.txt"}
         body = {"alias": "summarize", "template": {"user": "{text}"}, "inputs": [{"vars": {"text": blob}}]}
         answers.append(shown(support.post("/v1/jobs", body), name))
