@@ -1,6 +1,7 @@
 """What no library would send: every one of it is answered or hung up on, and the app goes on."""
 
 import gzip
+import re
 import socket
 from urllib.parse import urlsplit
 
@@ -185,8 +186,7 @@ def test_requests_one_behind_the_other_are_answered_in_turn(stack: Stack) -> Non
 
     answer = exchange(stack, b"\r\n".join(line + host for line in lines) + b"connection: close\r\n\r\n")
 
-    statuses = [line.split()[1] for line in answer.split(b"\r\n") if line.startswith(b"HTTP/1.1")]
-    assert statuses == [b"200", b"401", b"200"]
+    assert re.findall(rb"HTTP/1\.1 (\d+)", answer) == [b"200", b"401", b"200"]
 
 
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "PUT", "PATCH", "TRACE", "BREW"])
