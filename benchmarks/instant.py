@@ -120,6 +120,9 @@ class OneProvider:
     def batch(self, deployment: Deployment) -> BatchProvider:
         return self.provider
 
+    async def prepare(self, deployment: Deployment) -> None:
+        return
+
 
 def _answer_all(source: Path, target: Path) -> int:
     with source.open("rb") as lines:

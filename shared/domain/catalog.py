@@ -26,6 +26,11 @@ class Endpoint(StrEnum):
         ]
 
 
+def makes_vectors(model: str) -> bool:
+    """Whether it is a model for embeddings. Providers tell by name only."""
+    return "embed" in model.lower()
+
+
 class Lane(StrEnum):
     MINUTES = "minutes"
     HOURS = "hours"

@@ -202,14 +202,22 @@ class Rescue(StrEnum):
     NOTHING = "nothing"
     SEND = "send"  # its message was never sent
     SEND_ANEW = "send_anew"  # whoever had its message is gone
+    SEND_IF_NONE = "send_if_none"  # its message should be on the queue; when that is empty it is lost
     GIVE_UP = "give_up"
 
 
-def rescue_of(document: Document, now: datetime, *, stuck_after: timedelta, max_crashes: int) -> Rescue:
-    """What waits on the queue, or for its pipeline's cron, is left alone: the queue forgets nothing."""
+def rescue_of(
+    document: Document, now: datetime, *, stuck_after: timedelta, lost_after: timedelta, max_crashes: int
+) -> Rescue:
+    """What waits on the queue, or for its pipeline's cron, is left alone: a queue that is there forgets nothing.
+
+    After `lost_after` it is worth a look whether it is there.
+    """
+    waited = now - (document.due_at or document.claimed_at)
     if document.status is DocumentStatus.CLAIMED:
-        due = document.due_at or document.claimed_at
-        return Rescue.SEND if now - due > stuck_after else Rescue.NOTHING
+        return Rescue.SEND if waited > stuck_after else Rescue.NOTHING
+    if document.status is DocumentStatus.QUEUED:
+        return Rescue.SEND_IF_NONE if waited > lost_after else Rescue.NOTHING
     if document.status is not DocumentStatus.PROCESSING:
         return Rescue.NOTHING
     lease = document.lease

@@ -188,3 +188,7 @@ class Providers(Protocol):
     def batch(self, deployment: Deployment) -> BatchProvider:
         """The provider of this deployment; the same object for the same deployment while it is unchanged."""
         ...
+
+    async def prepare(self, deployment: Deployment) -> None:
+        """Load what the first `batch` would stop the whole process for. Never needed, and harmless to repeat."""
+        ...

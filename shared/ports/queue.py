@@ -37,6 +37,11 @@ class Queue(Protocol):
         """
         ...
 
+    async def is_empty(self) -> bool:
+        """Whether there is no message at all: none that waits, is scheduled or is being worked on, dead letters
+        left out. Raise `TryAgainLater`."""
+        ...
+
     async def dead_letters(self, *, start: int = 0, limit: int = 100) -> Sequence[DeadLetter]:
         """At most `limit` of the messages that were given up, ascending, from the sequence `start` on.
 

@@ -102,8 +102,9 @@ class AdvanceChunk:
                 return await self.clear(stored, provider)
 
     async def _provider(self, chunk: Chunk) -> BatchProvider:
-        catalog = await self.catalog.current()
-        return self.providers.batch(catalog.deployment(chunk.deployment))
+        deployment = (await self.catalog.current()).deployment(chunk.deployment)
+        await self.providers.prepare(deployment)
+        return self.providers.batch(deployment)
 
     async def _hiccup(self, chunk: Chunk, why: TryAgainLater) -> timedelta | None:
         if isinstance(why, NotAdmitted):

@@ -36,6 +36,7 @@ class SweepProviders:
         now = self.clock.now()
         for deployment in _one_an_account(await self.catalog.current()):
             try:
+                await self.providers.prepare(deployment)
                 async for batch in self.providers.batch(deployment).batches(since=now - LOOK_BACK):
                     await self._look_at(deployment, batch, now)
             except PosternError as error:

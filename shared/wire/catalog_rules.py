@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from shared.domain.catalog import Lane
+from shared.domain.catalog import Lane, makes_vectors
 from shared.wire.catalog_entries import Entries, did_you_mean
 from shared.wire.catalog_models import AliasEntry, DeploymentEntry, PipelineEntry
 from shared.wire.catalog_yaml import Where
@@ -42,8 +42,7 @@ def lane_of(pipeline: PipelineEntry, alias: AliasEntry) -> Lane:
 
 
 def embeds(deployment: DeploymentEntry) -> bool:
-    """Whether its model makes vectors. Providers tell by name only."""
-    return "embed" in deployment.model.lower()
+    return makes_vectors(deployment.model)
 
 
 def _shared_credentials(entries: Entries) -> Iterator[Broken]:
@@ -83,7 +82,7 @@ def _missing(deployment: DeploymentEntry, lane: Lane) -> str | None:
     """The field without which the provider cannot be called in this lane."""
     if deployment.provider != "vertex":
         return None
-    if deployment.project is None:
+    if deployment.project is None and (lane is Lane.HOURS or deployment.key_setting is None):
         return "project"
     return "bucket" if lane is Lane.HOURS and deployment.bucket is None else None
 

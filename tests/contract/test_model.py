@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -83,11 +84,14 @@ def on_the_wire(
     api_version: str | None = None,
     never: frozenset[Fate] = frozenset(),
     embeds: bool = True,
+    options: Mapping[str, str] | None = None,
 ) -> Make:
     @asynccontextmanager
     async def make(simulator: Simulator) -> AsyncIterator[Service]:
         registry = a_registry()
-        deployment = a_deployment(provider, simulator.url + path, api_version=api_version)
+        deployment = a_deployment(
+            provider, simulator.url + path, api_version=api_version, options=options or {}
+        )
 
         def spoil(contained: str, trouble: Fate) -> None:
             simulator.rule(match={"contains": contained}, then=dict(TROUBLES[trouble]))
@@ -119,7 +123,12 @@ def a_registry(**keys: str) -> ModelRegistry:
 
 
 def a_deployment(
-    provider: str, endpoint: str, *, api_version: str | None = None, key: str | None = "KEY"
+    provider: str,
+    endpoint: str,
+    *,
+    api_version: str | None = None,
+    key: str | None = "KEY",
+    options: Mapping[str, str] = MappingProxyType({}),
 ) -> Deployment:
     return Deployment(
         name=DeploymentName("mini"),
@@ -129,7 +138,7 @@ def a_deployment(
         endpoint=endpoint,
         api_version=api_version,
         key_setting=key,
-        options={"project": "p", "location": "us-central1"} if provider == "vertex" else {},
+        options=options,
     )
 
 
@@ -142,7 +151,11 @@ MODELS = [
     pytest.param(on_the_wire("openai_compatible", "/compatible/v1"), id="compatible"),
     # A model that refuses says so in its answer there, and nowhere else.
     pytest.param(on_the_wire("mistral", "/mistral", never=frozenset({Fate.REFUSAL})), id="mistral"),
-    pytest.param(on_the_wire("vertex", "/vertex", embeds=False), id="vertex"),
+    pytest.param(
+        on_the_wire("vertex", "/vertex", embeds=False, options={"project": "p", "location": "us-central1"}),
+        id="vertex",
+    ),
+    pytest.param(on_the_wire("vertex", "/vertex", embeds=False), id="vertex, developer API"),
 ]
 
 

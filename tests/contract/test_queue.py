@@ -159,6 +159,16 @@ async def test_many_tasks_may_send_at_once(bus: Bus) -> None:
     assert sorted(m.id for m in received) == sorted(m.id for m in messages)
 
 
+async def test_a_queue_is_empty_when_nothing_waits_not_even_for_later(bus: Bus) -> None:
+    assert await bus.queue.is_empty()
+
+    await bus.queue.send(a_message(), delay=timedelta(seconds=1.5))
+    assert not await bus.queue.is_empty()
+
+    assert len(await bus.received(1, SOON)) == 1
+    assert await bus.queue.is_empty()
+
+
 async def test_what_was_given_up_is_seen_with_its_reason_and_stays(bus: Bus) -> None:
     start = max((each.sequence for each in await bus.queue.dead_letters()), default=0) + 1
     assert list(await bus.queue.dead_letters(start=start)) == []

@@ -8,7 +8,7 @@ import pytest
 
 from shared.adapters.memory.provider_rows import Fate
 from shared.domain.chunks import BatchEnd
-from shared.domain.errors import NoCapacity, NotFound, RateLimited, TryAgainLater, Unknowable
+from shared.domain.errors import NoCapacity, NotAdmitted, NotFound, RateLimited, TryAgainLater, Unknowable
 from shared.domain.ids import BatchId, FileId
 from shared.domain.rows import RowKind
 from tests.contract.batching.chunks import create, download, finished, harvest, input_of, keys
@@ -151,6 +151,16 @@ async def test_the_wait_that_google_asks_for_stands_in_the_body(
         await service.provider.retrieve(batch.id)
 
     assert limited.value.retry_after == timedelta(seconds=12.5)
+
+
+async def test_a_model_that_is_not_there_is_the_operators_to_mend(
+    batch_simulator: Simulator, service: Service
+) -> None:
+    error = {"code": 404, "message": "Publisher Model was not found.", "status": "NOT_FOUND"}
+    batch_simulator.rule(match={"operation": "create"}, then={"status": 404, "body": {"error": error}})
+
+    with pytest.raises(NotAdmitted, match="model"):
+        await create(service)
 
 
 async def test_what_is_no_id_of_a_job_is_not_found(service: Service) -> None:

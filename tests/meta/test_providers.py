@@ -63,6 +63,13 @@ def test_every_provider_is_simulated_and_asked_all_that_providers_are_asked(prov
     assert any(str(param.id).startswith(provider) for param in ASKED)
 
 
+@pytest.mark.parametrize("provider", sorted(MODULES))
+def test_every_provider_has_a_page_that_shows_how_to_connect_it(provider: str) -> None:
+    page = (PAGE.parent / f"{provider}.md").read_text(encoding="utf-8")
+
+    assert f"provider: {provider}" in page
+
+
 @pytest.mark.parametrize("provider", sorted(set(MODULES) - {"openai_compatible"}))
 def test_every_provider_with_a_price_list_has_its_batch_discount(provider: str) -> None:
     assert provider in discounts().by_provider

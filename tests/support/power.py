@@ -178,6 +178,10 @@ class PoweredQueue:
         with self._mains.effect():
             await self._queue.send(message, delay=delay)
 
+    async def is_empty(self) -> bool:
+        self._mains.check()
+        return await self._queue.is_empty()
+
     async def dead_letters(self, *, start: int = 0, limit: int = 100) -> Sequence[DeadLetter]:
         self._mains.check()
         return await self._queue.dead_letters(start=start, limit=limit)

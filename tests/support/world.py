@@ -80,6 +80,9 @@ class OneProvider:
     def batch(self, deployment: Deployment) -> BatchProvider:
         return self.provider
 
+    async def prepare(self, deployment: Deployment) -> None:
+        return
+
 
 Wrap = Callable[[Any], Any]
 

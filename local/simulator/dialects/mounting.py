@@ -17,6 +17,9 @@ from local.simulator.rulebook import RuleBook
 from local.simulator.stage import Call, Operation, Stage, WriteError
 from local.simulator.storage import Storage
 
+# Azure's, Anthropic's, Google's; all others use bearer tokens.
+KEY_HEADERS = ("api-key", "x-api-key", "x-goog-api-key")
+
 # Method, path below the prefix, operation.
 type Routes = list[tuple[str, str, Operation]]
 
@@ -55,7 +58,7 @@ def _guarded(operation: Operation) -> Operation:
     async def receive(call: Call) -> None:
         headers = call.request.headers
         bearer = headers.get("Authorization", "").removeprefix("Bearer ").strip()
-        if not (bearer or headers.get("api-key") or headers.get("x-api-key")):
+        if not (bearer or any(headers.get(name) for name in KEY_HEADERS)):
             raise CallRefused(401, "invalid_api_key", "You didn't provide an API key.")
         await operation.receive(call)
 

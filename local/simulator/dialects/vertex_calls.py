@@ -15,7 +15,9 @@ from local.simulator.failures import CallRefused, LineRefused
 from local.simulator.rulebook import Taken
 from local.simulator.stage import Call, Operation
 
+# Vertex AI's, and the Gemini Developer API's.
 PATH = PARENT + "/publishers/google/models/{model:[^/:]+}:generateContent"
+DEVELOPER_PATH = "/{version:v1|v1beta}/models/{model:[^/:]+}:generateContent"
 
 
 class GeminiRoutes(ModelRoutes):
@@ -23,7 +25,7 @@ class GeminiRoutes(ModelRoutes):
 
     def routes(self) -> list[tuple[str, str, Operation]]:
         operation = Operation(name="chat", receive=self._receive, perform=self._answer)
-        return [("POST", PATH, operation)]
+        return [("POST", PATH, operation), ("POST", DEVELOPER_PATH, operation)]
 
     async def _receive(self, call: Call) -> None:
         body = call.body = await read_json(call.request)

@@ -80,9 +80,20 @@ class AzureServiceBusQueue:
         except ServiceBusError as exc:
             raise _to_error(exc, f"message {message.id!r} to queue {self._queue!r}") from exc
 
+    async def is_empty(self) -> bool:
+        try:
+            return not await self._senders.here().peek(None, 1, 1)
+        except ServiceBusError as exc:
+            raise _to_error(exc, f"a look at queue {self._queue!r}") from exc
+
     async def dead_letters(self, *, start: int = 0, limit: int = 100) -> Sequence[DeadLetter]:
         try:
-            return [_letter(each) for each in await self._senders.here().peek_dead(start, limit)]
+            return [
+                _letter(each)
+                for each in await self._senders.here().peek(
+                    ServiceBusSubQueue.DEAD_LETTER, max(start, 1), limit
+                )
+            ]
         except ServiceBusError as exc:
             raise _to_error(exc, f"dead letters of queue {self._queue!r}") from exc
 
@@ -149,12 +160,13 @@ class _Senders:
         for each in some:
             each.succeed()
 
-    async def peek_dead(self, start: int, limit: int) -> list[ServiceBusReceivedMessage]:
+    async def peek(
+        self, sub_queue: ServiceBusSubQueue | None, start: int, limit: int
+    ) -> list[ServiceBusReceivedMessage]:
         """Asked for a few times an hour, so its link does not stay open."""
-        receiver = self._client.get_queue_receiver(self._queue, sub_queue=ServiceBusSubQueue.DEAD_LETTER)
-        async with receiver:
+        async with self._client.get_queue_receiver(self._queue, sub_queue=sub_queue) as receiver:
             return await receiver.peek_messages(
-                max_message_count=limit, sequence_number=max(start, 1), timeout=_SEND_SECONDS
+                max_message_count=limit, sequence_number=start, timeout=_SEND_SECONDS
             )
 
     async def close(self) -> None:

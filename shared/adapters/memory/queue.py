@@ -77,6 +77,15 @@ class MemoryQueue:
         due = now + max(delay or timedelta(0), timedelta(0))
         self._held[next(self._sequence)] = _Held(message=message, sent_at=now, due_at=due)
 
+    async def is_empty(self) -> bool:
+        await asyncio.sleep(0)
+        return not self._held
+
+    def lose_everything(self) -> None:
+        """As a namespace that was deleted and made anew."""
+        self._held.clear()
+        self._known.clear()
+
     async def dead_letters(self, *, start: int = 0, limit: int = 100) -> Sequence[DeadLetter]:
         await asyncio.sleep(0)
         found = sorted((each for each in self._letters if each.sequence >= start), key=lambda e: e.sequence)

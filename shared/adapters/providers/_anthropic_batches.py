@@ -4,8 +4,8 @@ A batch carries nothing of ours. It is recognised by its id, and before that by 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -125,10 +125,12 @@ class AnthropicBatches:
     async def _first_id(self, file: FileId) -> str | None:
         start = b""
         try:
-            async for piece in self.download(file):
-                start += piece
-                if b"\n" in start:
-                    break
+            # Left in the middle: the connection must not wait for the garbage collector.
+            async with aclosing(self.download(file)) as results:
+                async for piece in results:
+                    start += piece
+                    if b"\n" in start:
+                        break
         except NotFound:
             return None
         return read_row(Endpoint.CHAT, start.partition(b"\n")[0]).key
@@ -168,7 +170,7 @@ class AnthropicBatches:
             if found.state is RemoteState.RUNNING and not found.raw_state.startswith("cancel"):
                 raise
 
-    async def download(self, file: FileId) -> AsyncIterator[bytes]:
+    async def download(self, file: FileId) -> AsyncGenerator[bytes]:
         if not (await self._look(file)).has_results:
             raise NotFound(f"batch {file!r} has no results any more")
         try:

@@ -1,4 +1,6 @@
-"""The `google-genai` client with tokens of ours and no retries."""
+"""The `google-genai` client, signed in and without retries."""
+
+from typing import Protocol
 
 import google.oauth2.credentials
 import httpx2
@@ -9,11 +11,21 @@ from google.genai.client import AsyncClient
 from shared.adapters.providers._google_tokens import GoogleTokens
 
 
-class GeminiClient:
+class GeminiClient(Protocol):
     """One per deployment and event loop.
 
     It has an HTTP client of its own: over aiohttp the SDK repeats a call whose connection broke, even a create.
     """
+
+    async def ready(self) -> AsyncClient:
+        """For one call."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class VertexClient:
+    """Vertex AI, with tokens of ours."""
 
     def __init__(
         self,
@@ -33,14 +45,32 @@ class GeminiClient:
             project=project,
             location=location,
             credentials=self._credentials,
-            http_options=types.HttpOptions(base_url=address, api_version="v1", httpx_async_client=self._http),
+            http_options=_options(address, self._http),
         )
 
     async def ready(self) -> AsyncClient:
-        """For one call."""
         self._credentials.token = await self._tokens.get()
         return self._client.aio
 
     async def close(self) -> None:
         await self._http.aclose()
         self._client.close()
+
+
+class DeveloperClient:
+    """The Gemini Developer API, with a key."""
+
+    def __init__(self, *, key: str, address: str | None, timeout: httpx2.Timeout) -> None:
+        self._http = httpx2.AsyncClient(timeout=timeout)
+        self._client = genai.Client(enterprise=False, api_key=key, http_options=_options(address, self._http))
+
+    async def ready(self) -> AsyncClient:
+        return self._client.aio
+
+    async def close(self) -> None:
+        await self._http.aclose()
+        self._client.close()
+
+
+def _options(address: str | None, http: httpx2.AsyncClient) -> types.HttpOptions:
+    return types.HttpOptions(base_url=address, api_version="v1", httpx_async_client=http)

@@ -57,8 +57,8 @@ class Terms:
 
     max_line_bytes: int
     slice: timedelta = timedelta(seconds=30)
-    lease: timedelta = timedelta(seconds=30)
-    renew: timedelta = timedelta(seconds=10)
+    lease: timedelta = timedelta(seconds=20)
+    renew: timedelta = timedelta(seconds=5)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from shared.adapters.providers._spool import spooled
 from shared.adapters.providers._vertex_lines import objection, read_row, write_line
 from shared.adapters.providers._vertex_objects import CANCELLING, read_job
 from shared.domain.catalog import Endpoint
-from shared.domain.errors import Ambiguous, NotFound, PosternError, TryAgainLater
+from shared.domain.errors import Ambiguous, NotAdmitted, NotFound, PosternError, TryAgainLater
 from shared.domain.ids import BatchId, FileId, RequestKey
 from shared.domain.objections import Objection
 from shared.domain.rows import Row
@@ -90,16 +90,14 @@ class VertexBatches:
         return found[0] if found else None
 
     async def create(self, chunk: ChunkInput, file: FileId) -> RemoteBatch:
-        config = types.CreateBatchJobConfig(
-            display_name=chunk.key, dest=f"gs://{self._bucket.name}/{FOLDER}/{chunk.key}/out"
-        )
-        with self._translated(f"create of batch {chunk.key!r}", has_effect=True):
-            client = await self._client.ready()
-            # The client's timeout starts anew with every byte; the lease does not.
-            async with asyncio.timeout(self._terms.create_timeout.total_seconds()):
-                return read_job(
-                    await client.batches.create(model=self._terms.model, src=str(file), config=config)
-                )
+        try:
+            return await self._create(chunk, file)
+        except NotFound:
+            # Not the input, which nobody looks at before the job runs.
+            raise NotAdmitted(
+                f"create of batch {chunk.key!r} was answered with 404: check the deployment's model, project and"
+                " location"
+            ) from None
 
     async def retrieve(self, batch: BatchId) -> RemoteBatch:
         if not batch.isdigit():
@@ -151,6 +149,18 @@ class VertexBatches:
         for job in sorted(listed, key=lambda job: job.created_at or oldest, reverse=True):
             if not _is_older(job, since):
                 yield job
+
+    async def _create(self, chunk: ChunkInput, file: FileId) -> RemoteBatch:
+        config = types.CreateBatchJobConfig(
+            display_name=chunk.key, dest=f"gs://{self._bucket.name}/{FOLDER}/{chunk.key}/out"
+        )
+        with self._translated(f"create of batch {chunk.key!r}", has_effect=True):
+            client = await self._client.ready()
+            # The client's timeout starts anew with every byte; the lease does not.
+            async with asyncio.timeout(self._terms.create_timeout.total_seconds()):
+                return read_job(
+                    await client.batches.create(model=self._terms.model, src=str(file), config=config)
+                )
 
     async def _listed(self, wanted: str) -> list[RemoteBatch]:
         with self._translated("list of batches"):

@@ -26,6 +26,7 @@ MAX_BYTES: Final = 100_000_000
 TRAITS: Final = Traits(
     limits=Limits(requests=100_000, bytes=MAX_BYTES, line_bytes=MAX_BYTES),
     endpoints=frozenset({Endpoint.CHAT, Endpoint.RESPONSES}),
+    # Not told anywhere. Looks just after a create were seen to miss it for a moment.
     listing_lag=timedelta(seconds=60),
     find_is_exact=False,
     window=timedelta(hours=24),

@@ -1,5 +1,6 @@
 """Deployments to their providers. A provider's SDK is imported when the first deployment needs it."""
 
+import asyncio
 import importlib
 from typing import Final, Protocol, cast
 
@@ -46,6 +47,11 @@ class ProviderRegistry:
             self._replaced.append(known[1])
         self._current[deployment.name] = (deployment, provider)
         return provider
+
+    async def prepare(self, deployment: Deployment) -> None:
+        # An SDK is a second of imports; a thread shares the process with others while it does them.
+        if deployment.name not in self._current:
+            await asyncio.to_thread(_module, deployment)
 
     async def close(self) -> None:
         providers = [provider for _, provider in self._current.values()] + self._replaced

@@ -10,8 +10,8 @@ from typing import Final
 import httpx2
 
 from shared.adapters.providers._cloud_storage import CloudBucket
-from shared.adapters.providers._deployments import traits_of
-from shared.adapters.providers._gemini_client import GeminiClient
+from shared.adapters.providers._deployments import key_of, traits_of
+from shared.adapters.providers._gemini_client import DeveloperClient, GeminiClient, VertexClient
 from shared.adapters.providers._gemini_model import GeminiModel
 from shared.adapters.providers._google_tokens import GoogleTokens
 from shared.adapters.providers._vertex_batches import Terms, VertexBatches
@@ -61,13 +61,18 @@ def connect(deployment: Deployment, connection: Connection) -> VertexBatches:
 
 
 def model(deployment: Deployment, connection: Connection) -> GeminiModel:
-    """Needs no bucket."""
-    client = _client(deployment, GoogleTokens(deployment, connection), _AT_ONCE)
+    """Needs no bucket; with a key and without a project it is the Gemini Developer API that is asked."""
+    client: GeminiClient
+    key = None if "project" in deployment.options else key_of(deployment, connection)
+    if key is not None:
+        client = DeveloperClient(key=key, address=deployment.endpoint, timeout=_AT_ONCE)
+    else:
+        client = _client(deployment, GoogleTokens(deployment, connection), _AT_ONCE)
     return GeminiModel(client=client, model=deployment.deployment, clock=connection.clock)
 
 
-def _client(deployment: Deployment, tokens: GoogleTokens, timeout: httpx2.Timeout) -> GeminiClient:
-    return GeminiClient(
+def _client(deployment: Deployment, tokens: GoogleTokens, timeout: httpx2.Timeout) -> VertexClient:
+    return VertexClient(
         project=_option(deployment, "project"),
         location=deployment.options.get("location", "global"),
         address=deployment.endpoint,

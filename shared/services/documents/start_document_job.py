@@ -67,7 +67,7 @@ class StartDocumentJob:
             raise Unusable(f"alias {alias.name!r} has no deployment for the hours lane; use another alias")
         deployment, endpoint = catalog.deployment(alias.hours[0]), endpoint_of(pipeline.task)
         traits = self.providers.batch(deployment).traits
-        check_endpoint(endpoint, traits, deployment.name)
+        check_endpoint(endpoint, traits, deployment.name, deployment.model)
         allowed = self.policy.deadline(pipeline.deadline_hours, traits.window)
         return Job(
             id=asked.id,

@@ -40,25 +40,26 @@ class SweepOpenDocuments:
     policy: Policy
 
     async def __call__(self) -> None:
+        look = _LookAtQueue(self.queue)
         for shard in range(SHARDS):
             looks = 0
             async for entry in self.open.of_shard(shard):
                 if self.clock.now() - entry.look_at <= self.policy.stuck_after:
                     continue
-                await self._guarded(entry)
+                await self._guarded(entry, look)
                 looks += 1
                 if looks == MAX_LOOKS:
                     break
 
-    async def _guarded(self, entry: OpenDocument) -> None:
+    async def _guarded(self, entry: OpenDocument, queue: "_LookAtQueue") -> None:
         try:
-            await self._look(entry)
+            await self._look(entry, queue)
         except Conflict:
             log.info("document.moved_on", extra={"document": entry.id})
         except PosternError as error:
             log.warning("sweep.look_failed", extra={"what": "document", "why": str(error)})
 
-    async def _look(self, entry: OpenDocument) -> None:
+    async def _look(self, entry: OpenDocument, queue: "_LookAtQueue") -> None:
         now = self.clock.now()
         stored = await self.documents.find(entry.owner, entry.id)
         if stored is None:
@@ -71,11 +72,17 @@ class SweepOpenDocuments:
         # The next look is written first: one that fails must not be all that the sweep ever looks at.
         await self.open.put(replace(entry, look_at=now))
         stored = await self._mark_late(stored, now)
-        await self._rescue(stored, now)
+        await self._rescue(stored, now, queue)
 
-    async def _rescue(self, stored: Stored[Document], now: datetime) -> None:
+    async def _rescue(self, stored: Stored[Document], now: datetime, queue: "_LookAtQueue") -> None:
         document, policy = stored.value, self.policy
-        rescue = rescue_of(document, now, stuck_after=policy.stuck_after, max_crashes=policy.max_crashes)
+        rescue = rescue_of(
+            document,
+            now,
+            stuck_after=policy.stuck_after,
+            lost_after=max(policy.document_late, policy.stuck_after),
+            max_crashes=policy.max_crashes,
+        )
         match rescue:
             case Rescue.NOTHING:
                 return
@@ -85,6 +92,10 @@ class SweepOpenDocuments:
             case Rescue.SEND_ANEW:
                 await self.notice(lost_finding(document, now))
                 await self._send_anew(stored, now)
+            case Rescue.SEND_IF_NONE:
+                if await queue.is_empty():
+                    await self.notice(gone_message_finding(document, now))
+                    await self._send_lost(stored, now)
             case Rescue.GIVE_UP:
                 crashes = document.crashes + (document.lease is not None)
                 await self.postpone.give_up(stored, INFRASTRUCTURE, f"{crashes} workers died over it")
@@ -103,6 +114,12 @@ class SweepOpenDocuments:
         await self.queue.send(message_of(claim_of(following)))
         await self.documents.replace(stored, following.after(DocumentEvent.DEFER))
 
+    async def _send_lost(self, stored: Stored[Document], now: datetime) -> None:
+        """Nobody is to blame for it: no worker has died."""
+        following = replace(stored.value, generation=stored.value.generation + 1, due_at=now)
+        await self.queue.send(message_of(claim_of(following)))
+        await self.documents.replace(stored, following.after(DocumentEvent.QUEUE))
+
     async def _mark_late(self, stored: Stored[Document], now: datetime) -> Stored[Document]:
         document = stored.value
         waits = document.status is DocumentStatus.GATHERED
@@ -110,6 +127,32 @@ class SweepOpenDocuments:
             return stored
         await self.notice(late_finding(document, now))
         return await self.documents.replace(stored, replace(document, late=True))
+
+
+class _LookAtQueue:
+    """One look at the queue in a pass, and none if nobody asks: what the pass itself sends counts for nothing."""
+
+    def __init__(self, queue: Queue) -> None:
+        self._queue = queue
+        self._empty: bool | None = None
+
+    async def is_empty(self) -> bool:
+        if self._empty is None:
+            self._empty = await self._queue.is_empty()
+        return self._empty
+
+
+def gone_message_finding(document: Document, now: datetime) -> Finding:
+    """One a tenant and hour: whatever loses a queue loses many."""
+    return Finding(
+        kind=FindingKind.LOST_DOCUMENT,
+        subject=f"queue:{document.tenant}@{now:%Y-%m-%dT%H}",
+        tenant=document.tenant,
+        message=f"document {document.id} waited for a message and the queue has none; it is sent anew. Others of"
+        " this hour are not reported one by one: the queue was deleted, purged or made anew",
+        found_at=now,
+        detail={"document_id": document.id},
+    )
 
 
 def unsent_finding(document: Document, now: datetime) -> Finding:

@@ -71,12 +71,13 @@ class CheckJob:
             return _unaddressed(body)
         alias = catalog.alias(body.alias)
         deployment = _deployment(catalog, alias)
+        await self.providers.prepare(deployment)
         traits = self.providers.batch(deployment).traits
         spec = _spec(body)
         if body.output_schema is not None:
             self.schemas.checker(body.output_schema)
         if body.endpoint is not None:
-            check_endpoint(body.endpoint, traits, deployment.name)
+            check_endpoint(body.endpoint, traits, deployment.name, deployment.model)
         in_full = size <= CHECKED_AT_ONCE and body.kind is not SourceKind.UPLOAD
         endpoint, references = await self._check_lines(tenant, body, spec, alias, deployment, in_full)
         return Checked(
@@ -101,7 +102,10 @@ class CheckJob:
         provider = self.providers.batch(deployment)
         traits = provider.traits
         reading = Reading(
-            body.kind, expected_of(alias.name, spec, provider, alias.max_output_tokens), spec, None
+            body.kind,
+            expected_of(alias.name, deployment.model, spec, provider, alias.max_output_tokens),
+            spec,
+            None,
         )
         oversizes, references = Oversizes(), list[Reference]()
         pause = Pause()
@@ -120,7 +124,7 @@ class CheckJob:
         if in_full:
             reading.close()
             oversizes.close()
-            check_endpoint(reading.endpoint, traits, deployment.name)
+            check_endpoint(reading.endpoint, traits, deployment.name, deployment.model)
             if missing:
                 raise InputErrors(missing[:100], total=len(missing))
         return reading.endpoint, etags

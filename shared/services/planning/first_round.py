@@ -108,7 +108,7 @@ class PlanFirstRound:
             await self._read_all(job, run, reading, sorting)
             reading.close()
             sorting.oversizes.close()
-            check_endpoint(reading.endpoint, traits, job.deployment)
+            check_endpoint(reading.endpoint, traits, job.deployment, job.model)
         except Refused as refusal:
             return Unrunnable(refusal=refusal, inputs=reading.count)
         if (other := await self._claimed(job, sorting)) is not None:

@@ -109,7 +109,8 @@ class PlanRound:
         if job.deployment == NO_DEPLOYMENT:
             refusal = await why_unaddressed(self.blobs, job, catalog)
             return await self._refuse(job, Unrunnable(refusal=refusal, inputs=0))
-        planned = await self.first(job, run, catalog.alias(job.alias), self._provider(catalog, job))
+        provider = await self._provider(catalog, job)
+        planned = await self.first(job, run, catalog.alias(job.alias), provider)
         if isinstance(planned, Unrunnable):
             return await self._refuse(job, planned)
         if isinstance(planned, Claimed):
@@ -159,7 +160,7 @@ class PlanRound:
     async def _plan_further(self, job: Job, run: int, chunks: list[Chunk]) -> Job:
         plan = _plan_of(job)
         number = len(plan.rounds) + 1
-        provider = self._provider(await self.catalog.current(), job)
+        provider = await self._provider(await self.catalog.current(), job)
         cutter = Cutter(
             blobs=self.blobs,
             paths=JobPaths(job.tenant, job.id),
@@ -218,8 +219,10 @@ class PlanRound:
                     await self.chunks.add(_chunk(job, seed, attempt=number, run=run))
         return await self.chunks.of(job.id)
 
-    def _provider(self, catalog: Catalog, job: Job) -> BatchProvider:
-        return self.providers.batch(catalog.deployment(job.deployment))
+    async def _provider(self, catalog: Catalog, job: Job) -> BatchProvider:
+        deployment = catalog.deployment(job.deployment)
+        await self.providers.prepare(deployment)
+        return self.providers.batch(deployment)
 
 
 def _chunk(job: Job, seed: ChunkSeed, *, attempt: int, run: int) -> Chunk:

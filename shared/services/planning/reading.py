@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import batched
 from typing import Any
 
-from shared.domain.catalog import Alias, Endpoint
+from shared.domain.catalog import Alias, Endpoint, makes_vectors
 from shared.domain.ids import AliasName
 from shared.domain.jobs import Job, SourceKind
 from shared.domain.planning import Limits
@@ -40,7 +40,7 @@ class Read:
 
 
 def expected_of(
-    alias: AliasName, spec: JobSpec, provider: BatchProvider, default_limit: int | None
+    alias: AliasName, model: str, spec: JobSpec, provider: BatchProvider, default_limit: int | None
 ) -> Expected:
     """What the job says about every line. `default_limit` counts only where the provider needs a limit."""
     traits = provider.traits
@@ -48,6 +48,7 @@ def expected_of(
         alias=alias,
         max_line_bytes=traits.limits.line_bytes,
         endpoint=Endpoint(spec.endpoint) if spec.endpoint else None,
+        input_means=Endpoint.EMBEDDINGS if makes_vectors(model) else Endpoint.RESPONSES,
         params=spec.params,
         schema=spec.output_schema,
         default_max_output_tokens=default_limit if traits.needs_output_limit else None,
@@ -57,7 +58,7 @@ def expected_of(
 
 
 def expected_for(job: Job, alias: Alias, spec: JobSpec, provider: BatchProvider) -> Expected:
-    return expected_of(job.alias, spec, provider, alias.max_output_tokens)
+    return expected_of(job.alias, job.model, spec, provider, alias.max_output_tokens)
 
 
 def template_of(spec: JobSpec) -> Template:
@@ -160,8 +161,13 @@ def _read(entry: Entry[Any], body: Body | None, decided: Judgement | None = None
     )
 
 
-def check_endpoint(endpoint: Endpoint, traits: Traits, deployment: str) -> None:
-    """Raise `Unusable` when the provider has no batches of that kind."""
+def check_endpoint(endpoint: Endpoint, traits: Traits, deployment: str, model: str) -> None:
+    """Raise `Unusable` when the provider has no batches of that kind, or the model no such answers."""
+    if makes_vectors(model) and endpoint is not Endpoint.EMBEDDINGS:
+        raise Unusable(
+            f"deployment {deployment!r} makes embeddings and no {endpoint.value}; use another alias, or send"
+            " bodies with an input"
+        )
     if endpoint not in traits.endpoints:
         able = ", ".join(sorted(traits.endpoints))
         raise Unusable(

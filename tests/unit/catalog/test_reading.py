@@ -185,3 +185,11 @@ def test_the_sample_is_a_good_catalogue() -> None:
 
     assert set(catalog.tenants) == {"support", "operators"}
     assert catalog.alias("summarize").hours == ("mini-batch",)
+
+
+def test_a_key_of_geminis_needs_no_project_in_the_minutes_lane() -> None:
+    text = with_deployment("provider: vertex, model: gemini, key_setting: GEMINI_KEY")
+
+    deployment = read(text.replace("hours: [mini]", "minutes: [mini]")).deployments[MINI]
+
+    assert (deployment.key_setting, deployment.options) == ("GEMINI_KEY", {})

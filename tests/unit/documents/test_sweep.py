@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from shared.adapters.memory.provider_rows import Fate
 from shared.domain.documents import DocumentStatus
 from shared.domain.errors import TryAgainLater
 from shared.ports.tables import Entity
@@ -271,6 +272,41 @@ async def test_what_waits_on_the_queue_is_not_sent_again(world: DocumentWorld) -
         world.clock.advance(STUCK)
         await world.sweep()
     assert len(world.queue.sent) == 1
+
+
+async def test_what_waited_on_a_queue_that_was_lost_is_sent_anew(world: DocumentWorld) -> None:
+    for n in range(3):
+        await world.claim(f"support/notes/{n}.txt")
+    world.queue.lose_everything()
+    await world.sweep()
+    assert world.queue.waiting() == 0
+
+    world.clock.advance(STUCK)
+    await world.sweep()
+    assert world.queue.waiting() == 0
+    world.clock.advance(timedelta(hours=1))
+    await world.sweep()
+    assert world.queue.waiting() == 3
+    world.clock.advance(timedelta(hours=2))
+    await world.sweep()
+    await world.deliver()
+
+    assert {document.outcome for document in await world.all()} == {"succeeded"}
+    assert len(world.model.asked) == 3
+    assert await kinds(world) == ["late_document", "lost_document"]
+
+
+async def test_a_message_that_is_scheduled_far_ahead_is_not_taken_for_lost(world: DocumentWorld) -> None:
+    world.model.manners.fates["Some text"] = Fate.RATE_LIMITED
+    world.model.manners.retry_after = timedelta(hours=3)
+    await world.claim(NOTE)
+    await world.deliver(within=timedelta(0))
+    sent = len(world.queue.sent)
+    for _ in range(6):
+        world.clock.advance(STUCK)
+        await world.sweep()
+
+    assert len(world.queue.sent) == sent
 
 
 async def test_a_late_document_is_marked_and_told_once(world: DocumentWorld) -> None:

@@ -106,7 +106,9 @@ def leased(until: datetime, crashes: int = 0) -> Document:
         (DOCUMENT, Rescue.NOTHING),
         (replace(DOCUMENT, claimed_at=NOW - 2 * STUCK), Rescue.SEND),
         (replace(DOCUMENT, claimed_at=NOW - 2 * STUCK, due_at=NOW + STUCK), Rescue.NOTHING),
-        (replace(DOCUMENT, status=s.QUEUED, claimed_at=NOW - 9 * STUCK), Rescue.NOTHING),
+        (replace(DOCUMENT, status=s.QUEUED, claimed_at=NOW - 9 * STUCK), Rescue.SEND_IF_NONE),
+        (replace(DOCUMENT, status=s.QUEUED, claimed_at=NOW - 4 * STUCK), Rescue.NOTHING),
+        (replace(DOCUMENT, status=s.QUEUED, claimed_at=NOW - 9 * STUCK, due_at=NOW), Rescue.NOTHING),
         (replace(DOCUMENT, status=s.GATHERED, claimed_at=NOW - 9 * STUCK), Rescue.NOTHING),
         (replace(DOCUMENT, status=s.COMPLETED, claimed_at=NOW - 9 * STUCK), Rescue.NOTHING),
         (leased(NOW - STUCK), Rescue.NOTHING),
@@ -117,4 +119,4 @@ def leased(until: datetime, crashes: int = 0) -> Document:
     ],
 )
 def test_what_the_sweep_does_for_a_document(document: Document, rescue: Rescue) -> None:
-    assert rescue_of(document, NOW, stuck_after=STUCK, max_crashes=5) is rescue
+    assert rescue_of(document, NOW, stuck_after=STUCK, lost_after=4 * STUCK, max_crashes=5) is rescue

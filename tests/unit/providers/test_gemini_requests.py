@@ -173,3 +173,16 @@ def test_what_is_no_table_is_objected_to(value: dict[str, Any]) -> None:
 
 def test_an_ordinary_request_is_a_table() -> None:
     assert objection(MODEL, Endpoint.CHAT, {**ASKED, "max_tokens": 5}) is None
+
+
+@pytest.mark.parametrize("levels", [20, 400, 5_000])
+def test_a_schema_that_is_nested_without_end_is_objected_to(levels: int) -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(levels):
+        schema = {"type": "array", "items": schema}
+    form = {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}
+
+    found = objection(MODEL, Endpoint.CHAT, {**ASKED, "response_format": form})
+
+    assert found is not None
+    assert "nested" in found.message

@@ -1,10 +1,13 @@
 """Deployments to providers."""
 
+import importlib
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import ModuleType
 
 import pytest
 
@@ -72,3 +75,25 @@ def test_no_sdk_is_imported_before_a_deployment_needs_it() -> None:
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert told.stdout.strip() == "False"
+
+
+async def test_what_takes_long_to_load_is_loaded_beside_the_event_loop(
+    registry: ProviderRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+    load = importlib.import_module
+
+    def noting(name: str) -> ModuleType:
+        threads.append(threading.get_ident())
+        return load(name)
+
+    monkeypatch.setattr(importlib, "import_module", noting)
+    await registry.prepare(DEPLOYMENT)
+
+    assert threads
+    assert threading.get_ident() not in threads
+    threads.clear()
+    registry.batch(DEPLOYMENT)
+    threads.clear()
+    await registry.prepare(DEPLOYMENT)
+    assert threads == []

@@ -187,6 +187,12 @@ def test_an_answer_that_came_to_nothing_may_do_better_another_time() -> None:
             "rate_limited",
             Again.TRANSIENT,
         ),
+        # Told of one request, and true of the account: no tenant's fault.
+        (
+            'Forbidden: {"error": {"code": 403, "status": "PERMISSION_DENIED", "message": "Billing is off."}}',
+            "provider_error",
+            Again.TRANSIENT,
+        ),
         ('Internal: {"error": {"code": 500, "status": "INTERNAL"}}', "provider_error", Again.TRANSIENT),
         ("Bad Request: <html>", "invalid_request", Again.NEVER),
         ("Something nobody has heard of", "provider_error", Again.TRANSIENT),

@@ -109,6 +109,34 @@ async def test_a_line_larger_than_the_provider_takes_is_refused_by_its_line() ->
     assert [error.line for error in errors.value.errors] == [2]
 
 
+def a_world_of_vectors() -> World:
+    """Its deployment's model makes embeddings."""
+    world = World()
+    catalog = world.catalog.catalog
+    deployments = {
+        name: replace(deployment, model="text-embedding-3-small")
+        for name, deployment in catalog.deployments.items()
+    }
+    world.catalog.catalog = replace(catalog, deployments=MappingProxyType(deployments))
+    return world
+
+
+async def test_an_input_for_a_model_that_makes_vectors_is_to_be_embedded() -> None:
+    body = {**a_body([]), "requests": [{"body": {"input": "a heater"}}]}
+
+    assert (await a_world_of_vectors().submit(body)).endpoint is Endpoint.EMBEDDINGS
+    assert (await World().submit(body)).endpoint is Endpoint.RESPONSES
+
+
+async def test_a_model_that_makes_vectors_is_not_asked_for_a_chat() -> None:
+    world = a_world_of_vectors()
+
+    with pytest.raises(Unusable, match="makes embeddings and no chat"):
+        await world.submit(a_body(["a"]))
+
+    assert nothing_was_written(world)
+
+
 def no_temperature(endpoint: Endpoint, body: Mapping[str, object]) -> Objection | None:
     return (
         Objection(field="temperature", message="is not taken by this model")
