@@ -84,7 +84,8 @@ BODIES = {
     "a body on DELETE breaks off": (b"DELETE /v1/jobs/x HTTP/1.1", CHUNKED, b"9\r\n{"),
     "a body that leads nowhere": (b"PUT /v1/nowhere HTTP/1.1", CHUNKED, b"9\r\n{"),
     **{
-        f"{coding.decode()}, {body[:6]!r}": (JOBS, b"content-encoding: %s\r\ncontent-length: %d" % (coding, len(body)), body)
+        f"{coding.decode()}, {body[:6]!r}":
+            (JOBS, b"content-encoding: %s\r\ncontent-length: %d" % (coding, len(body)), body)
         for coding in (b"gzip", b"br", b"deflate", b"zstd", b"x", b"gzip, gzip")
         for body in (b"", b"{", b'{"alias": "summarize"}', b"\x1f\x8b\x08", gzip.compress(b" " * 10_000_000))
     },
