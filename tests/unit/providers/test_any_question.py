@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.adapters.providers._anthropic_asked import Translator
+from shared.adapters.providers._asked import objection_to
 from shared.domain.catalog import Endpoint
 
 NAMES = ["type", "role", "content", "text", "name", "function", "arguments", "parameters", "schema", "id"]
@@ -99,6 +100,7 @@ def bodies(draw: st.DrawFn, endpoint: Endpoint) -> Any:
 
 @ENDPOINTS
 def test_everything_that_can_be_said_is_taken(endpoint: Endpoint) -> None:
+    assert objection_to(endpoint, WHOLE[endpoint]) is None
     assert Translator(model="claude-x", version="2026-10-21").objection(endpoint, WHOLE[endpoint]) is None
 
 
