@@ -42,6 +42,16 @@ async def comes_true(http: aiohttp.ClientSession, what: str, *, more_than: int) 
     return False
 
 
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "unheard-of"])
+async def test_a_coded_body_arrives_as_it_was_sent(http: aiohttp.ClientSession, coding: str) -> None:
+    body = b"{, which is no coding at all"
+
+    async with http.post("/digest", data=body, headers={"Content-Encoding": coding}) as response:
+        answer = await response.json()
+
+    assert answer["sha256"] == hashlib.sha256(body).hexdigest()
+
+
 @pytest.mark.parametrize("with_length", [True, False], ids=["content-length", "chunked"])
 async def test_a_large_upload_arrives_whole(http: aiohttp.ClientSession, with_length: bool) -> None:
     headers = {"Content-Type": "application/jsonl"}
