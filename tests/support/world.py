@@ -34,8 +34,8 @@ from shared.domain.planning import Limits
 from shared.domain.usage import Usage
 from shared.ports.events import Event
 from shared.ports.providers import BatchProvider
+from shared.services.jobs.read_job import SeenJob
 from shared.services.policy import Policy
-from shared.services.read_job import SeenJob
 from shared.stores.jobs import Chunks, job_id
 from shared.stores.ledger import Ledger
 from shared.wire.bodies import read_job, read_retry

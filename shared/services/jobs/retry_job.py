@@ -15,7 +15,7 @@ from shared.ports.blobs import Blobs
 from shared.ports.clock import Clock
 from shared.ports.orchestrations import Orchestrations
 from shared.services.door.accept_job import AcceptJob
-from shared.services.job_spec import load_spec, save_spec
+from shared.services.jobs.job_spec import load_spec, save_spec
 from shared.services.streams import MAX_LINE, Outlet, own_lines
 from shared.stores.jobs import Jobs
 from shared.wire.bodies import RetryBody

@@ -12,7 +12,7 @@ from shared.domain.errors import NotFound
 from shared.domain.ids import TenantId
 from shared.domain.jobs import INVALID_INPUT, Job
 from shared.ports.blobs import Blobs
-from shared.services.merge_results import merge_results
+from shared.services.jobs.merge_results import merge_results
 from shared.services.streams import whole
 from shared.stores.jobs import Chunks, Jobs
 from shared.wire.paths import JobPaths

@@ -9,9 +9,9 @@ from shared.ports.blobs import Blobs
 from shared.ports.catalog import CatalogSource
 from shared.ports.clock import Clock
 from shared.ports.providers import Providers
-from shared.services.amend_job import amend_job
-from shared.services.clear_chunk import ClearChunk
+from shared.services.chunks.clear_chunk import ClearChunk
 from shared.services.files.delete_file import DeleteFile
+from shared.services.jobs.amend_job import amend_job
 from shared.stores.jobs import Chunks, Jobs
 from shared.wire.paths import job_folder
 from shared.wire.problems import Clash

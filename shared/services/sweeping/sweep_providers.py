@@ -13,7 +13,7 @@ from shared.ports.catalog import CatalogSource
 from shared.ports.clock import Clock
 from shared.ports.providers import Providers, RemoteBatch
 from shared.services.announce import Notice
-from shared.services.own_batches import OwnBatches
+from shared.services.chunks.own_batches import OwnBatches
 from shared.stores.jobs import Chunks
 
 log = logging.getLogger(__name__)

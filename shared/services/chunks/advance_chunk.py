@@ -10,16 +10,16 @@ from shared.domain.jobs import Job, event_of_progress, in_step
 from shared.ports.catalog import CatalogSource
 from shared.ports.clock import Clock
 from shared.ports.providers import BatchProvider, Providers
-from shared.services.amend_job import amend_job
 from shared.services.announce import Notice
-from shared.services.clear_chunk import ClearChunk
-from shared.services.collect_chunk import CollectChunk
-from shared.services.heart import Heart
+from shared.services.chunks.clear_chunk import ClearChunk
+from shared.services.chunks.collect_chunk import CollectChunk
+from shared.services.chunks.poll_chunk import PollChunk
+from shared.services.chunks.submit_chunk import SubmitChunk
+from shared.services.jobs.amend_job import amend_job
+from shared.services.jobs.heart import Heart
 from shared.services.policy import Policy
-from shared.services.poll_chunk import PollChunk
 from shared.services.settling.settle_chunk import SettleChunk
 from shared.services.steps import Step, Wait
-from shared.services.submit_chunk import SubmitChunk
 from shared.stores.jobs import Chunks, Jobs
 from shared.stores.stored import Stored
 

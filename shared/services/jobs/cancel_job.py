@@ -6,7 +6,7 @@ from shared.domain.ids import TenantId
 from shared.domain.jobs import Job
 from shared.ports.clock import Clock
 from shared.ports.orchestrations import Orchestrations
-from shared.services.amend_job import amend_job
+from shared.services.jobs.amend_job import amend_job
 from shared.stores.jobs import Jobs
 from shared.stores.pulses import Pulses
 

@@ -19,15 +19,15 @@ from shared.ports.clock import Clock
 from shared.ports.events import Event
 from shared.ports.orchestrations import Orchestrations
 from shared.ports.providers import Providers
-from shared.services.amend_job import amend_job
 from shared.services.announce import Announce, Notice
-from shared.services.collect_chunk import CollectChunk
+from shared.services.chunks.collect_chunk import CollectChunk
 from shared.services.documents.sweep_dead_letters import SweepDeadLetters
 from shared.services.documents.sweep_drop_zone import SweepDropZone
 from shared.services.documents.sweep_open_documents import SweepOpenDocuments
 from shared.services.files.sweep_files import SweepFiles
+from shared.services.jobs.amend_job import amend_job
 from shared.services.policy import Policy
-from shared.services.sweep_providers import SweepProviders
+from shared.services.sweeping.sweep_providers import SweepProviders
 from shared.stores.jobs import Chunks, Jobs
 from shared.stores.notices import Outbox
 from shared.stores.pulses import Pulses

@@ -19,13 +19,13 @@ from shared.ports.catalog import CatalogSource
 from shared.ports.clock import Clock
 from shared.ports.events import Event
 from shared.ports.providers import Providers
-from shared.services.amend_job import amend_job
 from shared.services.announce import Announce, Notice
-from shared.services.clear_chunk import ClearChunk
+from shared.services.chunks.clear_chunk import ClearChunk
 from shared.services.documents.deliver_documents import DeliverDocuments
 from shared.services.files.write_outputs import WriteOutputs
-from shared.services.heart import Heart
-from shared.services.merge_results import Unbalanced, merge_results
+from shared.services.jobs.amend_job import amend_job
+from shared.services.jobs.heart import Heart
+from shared.services.jobs.merge_results import Unbalanced, merge_results
 from shared.services.policy import Policy
 from shared.services.streams import one_piece
 from shared.stores.jobs import Chunks, Jobs

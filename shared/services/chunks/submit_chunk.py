@@ -27,7 +27,7 @@ from shared.ports.blobs import Blobs
 from shared.ports.clock import Clock
 from shared.ports.providers import BatchProvider, ChunkInput, RemoteBatch, StagedFile
 from shared.services.announce import Notice
-from shared.services.own_batches import OwnBatches
+from shared.services.chunks.own_batches import OwnBatches
 from shared.services.policy import Policy
 from shared.services.steps import Step, Wait
 from shared.stores.jobs import Chunks
