@@ -29,7 +29,7 @@ LONG = httpx2.Timeout(60)
 # What a header may hold on its way; anything else is refused by the sender itself.
 HEADER_VALUES = st.text(
     st.characters(min_codepoint=32, max_codepoint=255, exclude_characters="\x7f"), max_size=40
-)
+).map(str.strip)
 ODD_RANGES = st.sampled_from(
     [
         "bytes=0-0",
@@ -60,7 +60,7 @@ FREE_HEADERS: Mapping[str, SearchStrategy[str]] = {
 ODD_IDS = (
     NAMES.filter(lambda text: text not in ("", ".", ".."))
     | st.sampled_from(["\0", "job_" + "f" * 28, "batch_" + "0" * 28, "file-" + "g" * 28, "doc_" + "f" * 28, "a/b",
-                       "x" * 3000, "job_01a22d473d8b5b68e4613e3e401c\n", "..;", "💩"])
+                       "x" * 300, "job_01a22d473d8b5b68e4613e3e401c\n", "..;", "💩"])
 )  # fmt: skip
 
 

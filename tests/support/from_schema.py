@@ -9,6 +9,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 type Schema = Mapping[str, Any]
 
 MANY: Final = 4
+PRINTABLE: Final = st.characters(exclude_categories=["Cs", "Cc"])
 NAMES: Final = st.text(max_size=8)
 ODD: Final[SearchStrategy[Any]] = st.sampled_from(
     [None, True, 0, -1, 1.5, 10**30, -(10**400), 1e308, "", " ", "\0", "\u202e", "x" * 70_000, [], {}, [[]], {"": {}}]
@@ -47,10 +48,12 @@ class Values:
             case "object":
                 return self._object(schema)
             case "array":
-                return st.lists(self.of(schema["items"]), max_size=MANY)
+                return st.lists(self.of(schema["items"]), min_size=schema.get("minItems", 0), max_size=MANY)
             case "string":
                 least, most = schema.get("minLength", 0), schema.get("maxLength", 1000)
-                return st.text(min_size=least, max_size=min(most, least + 20))
+                # The only pattern there is keeps control characters out.
+                letters = PRINTABLE if "pattern" in schema else st.characters(exclude_categories=["Cs"])
+                return st.text(letters, min_size=least, max_size=min(most, least + 20))
             case "integer":
                 return st.integers(schema.get("minimum"), schema.get("maximum"))
             case "number":

@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from shared.domain.files import Purpose
 from shared.wire.batch_calls import MAX_KEY, MAX_PAIRS, MAX_VALUE
+from shared.wire.bodies_models import WITHOUT_CONTROLS
 from shared.wire.file_form import LEAST_SECONDS, MOST_SECONDS
 from shared.wire.openapi.operation import Operation, Query
 
@@ -40,8 +41,8 @@ class BatchCreate(BaseModel):
     metadata: (
         Annotated[
             dict[
-                Annotated[str, Field(min_length=1, max_length=MAX_KEY)],
-                Annotated[str, Field(max_length=MAX_VALUE)],
+                Annotated[str, Field(min_length=1, max_length=MAX_KEY), WITHOUT_CONTROLS],
+                Annotated[str, Field(max_length=MAX_VALUE), WITHOUT_CONTROLS],
             ],
             Field(max_length=MAX_PAIRS),
         ]
