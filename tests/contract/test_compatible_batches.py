@@ -10,7 +10,7 @@ from shared.adapters.providers.connection import Connection
 from shared.adapters.providers.openai.compatible import CompatibleBatches, connect
 from shared.domain.catalog import Deployment
 from shared.domain.errors import GiveUp, TryAgainLater
-from shared.domain.ids import DeploymentName
+from shared.domain.ids import ChunkKey, DeploymentName
 from shared.ports.clock import Clock
 from tests.contract.batching.chunks import KEY, input_of
 from tests.contract.batching.memory import StoppedClock
@@ -51,7 +51,8 @@ async def connected(batch_simulator: Simulator) -> AsyncIterator[Connect]:
 
 async def test_a_server_with_batches_runs_them_itself(connected: Connect, batch_simulator: Simulator) -> None:
     provider = connected("/openai/v1")
-    chunk = input_of(provider, "hello")
+    # Others have made batches under the usual key.
+    chunk = input_of(provider, "hello", key=ChunkKey("job_1-0-7-1"))
 
     file = (await provider.stage(chunk)).id
     batch = await provider.create(chunk, file)
