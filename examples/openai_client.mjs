@@ -12,9 +12,9 @@ const ENDPOINT = "/v1/chat/completions";
 const OVER = new Set(["completed", "failed", "expired", "cancelled"]);
 const PATIENCE_SECONDS = 90;
 
-const [baseURL, apiKey, model, lookEverySeconds = "2"] = process.argv.slice(2);
+const [baseURL, apiKey, model, lookEverySeconds = "2", form] = process.argv.slice(2);
 if (!model) {
-  console.error("usage: node examples/openai_client.mjs BASE_URL KEY MODEL [SECONDS_BETWEEN_LOOKS]");
+  console.error("usage: node examples/openai_client.mjs BASE_URL KEY MODEL [SECONDS_BETWEEN_LOOKS [--json]]");
   process.exit(2);
 }
 const client = new OpenAI({ baseURL, apiKey, maxRetries: 0 });
@@ -147,6 +147,20 @@ async function deleted(batch) {
   }
 }
 
+// One answer, or several, in a few words.
+function told(answer) {
+  if (Array.isArray(answer)) return `${answer.length} rows`;
+  if ("deleted" in answer) return answer.deleted ? "deleted" : "not deleted";
+  if (answer.object === "batch") {
+    const counts = Object.entries(answer.request_counts ?? {}).map(([name, count]) => `${count} ${name}`);
+    return [answer.status, ...counts].join(", ");
+  }
+  if (answer.object === "file") return `${answer.filename}, ${answer.bytes} bytes`;
+  if (typeof answer.status === "number") return [answer.status, answer.kind].filter(Boolean).join(" ");
+  if ("data" in answer) return answer.has_more ? `${answer.data.length} of more` : `${answer.data.length}`;
+  return Object.entries(answer).map(([name, value]) => `${name}: ${value ? "yes" : "no"}`).join(", ");
+}
+
 const batch = await goodBatch();
 await filesOf(batch);
 await lists(batch);
@@ -155,4 +169,5 @@ await badBatch("same id twice", jsonl([line("a", model, "One."), line("a", model
 await cancelled();
 await refusals(batch);
 await deleted(batch);
-console.log(JSON.stringify(seen, null, 1));
+if (form === "--json") console.log(JSON.stringify(seen, null, 1));
+else for (const [step, answer] of Object.entries(seen)) console.log(`${step.padEnd(32)} ${told(answer)}`);
