@@ -1,9 +1,10 @@
 // A batch from first to last with nothing but the official `openai` client for Node.
 //
-//     node examples/openai_client.mjs BASE_URL KEY MODEL
+//     node examples/openai_client.mjs BASE_URL KEY MODEL [SECONDS_BETWEEN_LOOKS [--json]]
 //
 // It runs unchanged against Postern (BASE_URL is http://127.0.0.1:7071/openai/v1, say) and against the provider
-// itself. Prints what it got as JSON: the same steps, under the same names, as examples/openai_client.py.
+// itself. Prints a line for each step, or with --json everything that was answered: the same steps, under the same
+// names, as examples/openai_client.py.
 
 import OpenAI, { APIError, BadRequestError, NotFoundError, toFile } from "openai";
 
