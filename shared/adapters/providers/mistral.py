@@ -22,6 +22,7 @@ from shared.adapters.providers._faults import Call
 from shared.adapters.providers._mistral_errors import translated
 from shared.adapters.providers._mistral_objects import CANCELLING, METADATA_HOURS, read_file, read_job
 from shared.adapters.providers._openai_objects import METADATA_KEY
+from shared.adapters.providers._paging import Progress
 from shared.adapters.providers._spool import Spooled, spooled
 from shared.adapters.providers.connection import Connection
 from shared.domain.catalog import Deployment, Endpoint
@@ -190,7 +191,7 @@ class MistralBatches:
 
     async def _newer(self, horizon: datetime, metadata: dict[str, str]) -> AsyncIterator[RemoteBatch]:
         """All batches from `horizon` on, newest first. One that moves to the next page meanwhile comes twice."""
-        page = 0
+        page, progress = 0, Progress("list of batches")
         while True:
             found = await self._page(page, metadata)
             for batch in found:
@@ -198,6 +199,7 @@ class MistralBatches:
                     yield batch
             if len(found) < PAGE_SIZE or _is_older(found[-1], horizon):
                 return
+            progress.met(batch.id for batch in found)
             page += 1
 
     async def _page(self, page: int, metadata: dict[str, str]) -> list[RemoteBatch]:
