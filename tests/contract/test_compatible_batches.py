@@ -10,7 +10,7 @@ from shared.adapters.providers.connection import Connection
 from shared.adapters.providers.openai_compatible import CompatibleBatches, connect
 from shared.domain.catalog import Deployment
 from shared.domain.errors import GiveUp, TryAgainLater
-from shared.domain.ids import DeploymentName
+from shared.domain.ids import ChunkKey, DeploymentName
 from shared.ports.clock import Clock
 from tests.contract.batching.chunks import KEY, input_of
 from tests.contract.batching.memory import StoppedClock
@@ -92,7 +92,7 @@ async def test_a_gateway_that_wakes_up_late_hides_no_batch(
     connected: Connect, batch_simulator: Simulator
 ) -> None:
     provider = connected("/openai/v1")
-    chunk = input_of(provider, "hello")
+    chunk = input_of(provider, "hello", key=ChunkKey("job_9-0-1-1"))
     batch = await provider.create(chunk, (await provider.stage(chunk)).id)
     batch_simulator.rule(match={"operation": "file_list"}, then={"status": 404}, times=1)
     another = connected("/openai/v1")
