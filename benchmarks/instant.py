@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks import samples
-from shared.adapters.providers._openai_lines import read_row, write_line
+from shared.adapters.providers.openai.lines import read_row, write_line
 from shared.domain.catalog import Deployment, Endpoint
 from shared.domain.chunks import BatchEnd
 from shared.domain.errors import NotFound

@@ -7,7 +7,7 @@ from typing import Final
 
 from benchmarks import samples
 from benchmarks.figures import Figures
-from shared.adapters.providers._openai_lines import read_row, write_line
+from shared.adapters.providers.openai.lines import read_row, write_line
 from shared.adapters.text.tokens import ToktokTokens
 from shared.domain.catalog import Endpoint
 from shared.domain.ids import RequestKey, TenantId

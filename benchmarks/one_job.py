@@ -27,9 +27,9 @@ from shared.bootstrap import App, Parts, build, real_parts
 from shared.domain.catalog import Tenant
 from shared.domain.ids import JobId, TenantId
 from shared.domain.jobs import Job
-from shared.services.collect_chunk import CollectChunk
+from shared.services.chunks.collect_chunk import CollectChunk
+from shared.services.chunks.submit_chunk import SubmitChunk
 from shared.services.settling.settle_chunk import SettleChunk
-from shared.services.submit_chunk import SubmitChunk
 from shared.stores.jobs import job_id
 from shared.wire import paths
 from shared.wire.bodies import read_job

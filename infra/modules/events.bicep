@@ -88,7 +88,7 @@ resource systemTopic 'Microsoft.EventGrid/systemTopics@2025-02-15' = {
   }
 }
 
-resource mayDeliver 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (byQueue) {
+resource mayDeliver 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   scope: storageEvents
   name: guid(storageEvents.id, systemTopic.id, deliveryRoles.storageEventsQueue)
   properties: {
@@ -156,6 +156,55 @@ resource toQueue 'Microsoft.EventGrid/systemTopics/eventSubscriptions@2025-02-15
   dependsOn: [
     mayDeliver
     mayLeaveDeadLetters
+  ]
+}
+
+// Results of batches that lie in our own storage (deployments with `storage: own`): they end the wait of their jobs.
+resource resultsToQueue 'Microsoft.EventGrid/systemTopics/eventSubscriptions@2025-02-15' = {
+  parent: systemTopic
+  name: 'results'
+  properties: {
+    eventDeliverySchema: 'EventGridSchema'
+    filter: {
+      includedEventTypes: [
+        'Microsoft.Storage.BlobCreated'
+      ]
+      subjectBeginsWith: '/blobServices/default/containers/jobs/blobs/_batches/'
+      subjectEndsWith: 'results.jsonl'
+    }
+    retryPolicy: {
+      maxDeliveryAttempts: 30
+      eventTimeToLiveInMinutes: 1440
+    }
+    deliveryWithResourceIdentity: {
+      identity: {
+        type: 'SystemAssigned'
+      }
+      destination: {
+        endpointType: 'ServiceBusQueue'
+        properties: {
+          resourceId: storageEvents.id
+        }
+      }
+    }
+    deadLetterWithResourceIdentity: {
+      identity: {
+        type: 'SystemAssigned'
+      }
+      deadLetterDestination: {
+        endpointType: 'StorageBlob'
+        properties: {
+          resourceId: storage.id
+          blobContainerName: deadLetters.name
+        }
+      }
+    }
+  }
+  dependsOn: [
+    mayDeliver
+    mayLeaveDeadLetters
+    // A system topic takes one change at a time.
+    toQueue
   ]
 }
 

@@ -27,7 +27,7 @@ from local.change_feed.progress import Progress
 from local.change_feed.queueing import Queue
 
 _CONNECTIONS = 8
-_RESULTS = "/blobServices/default/containers/jobs/blobs/_batches/"
+RESULTS = "/blobServices/default/containers/jobs/blobs/_batches/"
 
 
 def main() -> int:
@@ -61,7 +61,7 @@ def _subscriptions(options: argparse.Namespace, webhook: Webhook) -> list[Subscr
     subscriptions = [Subscription(prefix=options.prefix, destination=webhook)]
     if options.results_queue:
         queue = Queue(os.environ["FEED_SERVICEBUS"], options.results_queue)
-        subscriptions.append(Subscription(prefix=_RESULTS, ending="results.jsonl", destination=queue))
+        subscriptions.append(Subscription(prefix=RESULTS, ending="results.jsonl", destination=queue))
     return subscriptions
 
 

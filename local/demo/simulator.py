@@ -21,7 +21,7 @@ async def plant(
             "then": {"batch": "completed", "after_seconds": BATCH_SECONDS},
             "times": n,
         }
-        for model, n in (("gpt-5-mini-batch", 3), ("gpt-5-nano-batch", 1))
+        for model, n in (("gpt-4.1-mini-batch", 3), ("gpt-4.1-nano-batch", 1))
     ]
     body = msgspec.json.encode([*rules, *slow])
     async with session.post(

@@ -33,8 +33,8 @@ class HttpTrigger:
         self._table.add(compile_route(function, prefix=self._configuration.route_prefix))
 
     def routes(self) -> Iterable[web.RouteDef]:
-        # Last in the host's table: every path that no other part of the host has claimed.
-        return [web.route("*", "/{path:.*}", self._serve)]
+        # Last in the host's table: every path that no other part of the host has claimed, with line ends too.
+        return [web.route("*", r"/{path:[\s\S]*}", self._serve)]
 
     async def start(self) -> None:
         await self._handler.start()

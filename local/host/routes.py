@@ -70,7 +70,7 @@ def compile_route(function: Function, *, prefix: str) -> Route:
     methods = trigger.get("methods")
     return Route(
         template=template,
-        pattern=re.compile("".join(pattern for pattern, _ in compiled) + "/?", re.IGNORECASE),
+        pattern=re.compile("".join(pattern for pattern, _ in compiled) + "/?", re.IGNORECASE | re.DOTALL),
         rank=tuple(rank for _, rank in compiled),
         methods=frozenset(_method(each) for each in methods) if methods else None,
         function=function,

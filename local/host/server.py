@@ -96,7 +96,13 @@ def _bind(function: Function, by_type: dict[str, Trigger], invoker: Invoker) -> 
 async def _serve(triggers: tuple[Trigger, ...], census: Census, *, port: int, ended: asyncio.Event) -> None:
     for trigger in triggers:
         await trigger.start()
-    runner = web.AppRunner(_application(triggers, census), access_log=None, shutdown_timeout=GRACE_SECONDS)
+    runner = web.AppRunner(
+        _application(triggers, census),
+        access_log=None,
+        shutdown_timeout=GRACE_SECONDS,
+        # Bodies are the app's to read; as the platform, this host passes them on as they are.
+        auto_decompress=False,
+    )
     await runner.setup()
     try:
         await web.TCPSite(runner, LOOPBACK, port).start()

@@ -12,7 +12,7 @@ from shared.adapters.azure.orchestrations import DurableOrchestrations
 from shared.domain.ids import JobId
 from shared.domain.jobs import Job, JobStatus
 from shared.domain.outcomes import Outcome
-from shared.services.read_job import JobFilter, SeenJob
+from shared.services.jobs.read_job import JobFilter, SeenJob
 from shared.stores.jobs import job_id
 from shared.triggers.edge import Call, answer, json_response, whole_body
 from shared.wire.bodies import read_job, read_retry, read_upload

@@ -10,7 +10,7 @@ from azurefunctions.extensions.http.fastapi import Request, Response, StreamingR
 from shared.domain.errors import NotFound
 from shared.domain.files import File
 from shared.ports.orchestrations import Orchestrations
-from shared.services.read_job import JobFilter, SeenJob
+from shared.services.jobs.read_job import JobFilter, SeenJob
 from shared.stores.files import is_file_id
 from shared.stores.jobs import is_job_id
 from shared.triggers.edge import Call, Handler, Refuse, answer, json_response, refusal, whole_body

@@ -90,9 +90,11 @@ def _metadata(given: object) -> dict[str, str]:
         raise _bad_metadata(f"must be an object of at most {MAX_PAIRS} pairs")
     for name, value in given.items():
         if not name or len(name) > MAX_KEY or has_control_characters(name):
-            raise _bad_metadata(f"takes keys of 1 to {MAX_KEY} characters")
+            raise _bad_metadata(f"takes keys of 1 to {MAX_KEY} characters, none of them a control character")
         if not isinstance(value, str) or len(value) > MAX_VALUE or has_control_characters(value):
-            raise _bad_metadata(f"takes strings of at most {MAX_VALUE} characters as values")
+            raise _bad_metadata(
+                f"takes strings of at most {MAX_VALUE} characters as values, none of them a control character"
+            )
     return given
 
 

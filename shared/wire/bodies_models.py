@@ -26,10 +26,13 @@ def _run_has_a_name(tags: dict[str, str]) -> dict[str, str]:
     return tags
 
 
+# Said to readers of the document; checked elsewhere.
+NOT_EMPTY: Final = Field(json_schema_extra={"minItems": 1})
+WITHOUT_CONTROLS: Final = Field(json_schema_extra={"pattern": r"^[^\u0000-\u001f\u007f-\u009f]*$"})
 Plain = AfterValidator(_printable)
-Name = Annotated[str, Field(min_length=1, max_length=200), Plain]
-TagKey = Annotated[str, Field(min_length=1, max_length=MAX_TAG_KEY), Plain]
-TagValue = Annotated[str, Field(max_length=MAX_TAG_VALUE), Plain]
+Name = Annotated[str, Field(min_length=1, max_length=200), WITHOUT_CONTROLS, Plain]
+TagKey = Annotated[str, Field(min_length=1, max_length=MAX_TAG_KEY), WITHOUT_CONTROLS, Plain]
+TagValue = Annotated[str, Field(max_length=MAX_TAG_VALUE), WITHOUT_CONTROLS, Plain]
 Tags = Annotated[dict[TagKey, TagValue], Field(max_length=MAX_TAGS), AfterValidator(_run_has_a_name)]
 Tokens = Annotated[int, Field(ge=1, le=MAX_OUTPUT_TOKENS)]
 
@@ -111,8 +114,8 @@ class InputLine(Strict):
 class JobSubmission(JobSettings):
     """`POST /v1/jobs`: exactly one of `requests`, `inputs` with `template`, `upload_id`."""
 
-    requests: list[RequestLine] | None = None
-    inputs: list[InputLine] | None = None
+    requests: Annotated[list[RequestLine], NOT_EMPTY] | None = None
+    inputs: Annotated[list[InputLine], NOT_EMPTY] | None = None
 
 
 class RetrySubmission(Strict):
@@ -125,12 +128,12 @@ class RetrySubmission(Strict):
 class UploadSubmission(Strict):
     """The name the client gives its file; for people, it names nothing here."""
 
-    filename: Annotated[str, Field(min_length=1, max_length=255), Plain]
+    filename: Annotated[str, Field(min_length=1, max_length=255), WITHOUT_CONTROLS, Plain]
 
 
 class RescoreSubmission(Strict):
     """The documents to go over again, and what to do differently."""
 
-    prefix: Annotated[str, Field(max_length=1024), Plain]
+    prefix: Annotated[str, Field(max_length=1024), WITHOUT_CONTROLS, Plain]
     prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT)] | None = None
     alias: Name | None = None

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from shared.adapters.providers.anthropic_api import connect
+from shared.adapters.providers.anthropic.provider import connect
 from shared.adapters.providers.connection import Connection
 from shared.domain.catalog import Deployment
 from shared.domain.errors import Ambiguous, NotAdmitted, NotFound, RateLimited, TryAgainLater, Unknowable

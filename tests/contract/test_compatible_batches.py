@@ -7,7 +7,7 @@ import pytest
 
 from shared.adapters.memory.blobs import MemoryBlobs
 from shared.adapters.providers.connection import Connection
-from shared.adapters.providers.openai_compatible import CompatibleBatches, connect
+from shared.adapters.providers.openai.compatible import CompatibleBatches, connect
 from shared.domain.catalog import Deployment
 from shared.domain.errors import GiveUp, TryAgainLater
 from shared.domain.ids import ChunkKey, DeploymentName

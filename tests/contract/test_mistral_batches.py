@@ -1,6 +1,5 @@
 """What only Mistral's batches do: one bad line refuses a file, a batch may take a week, nothing is logged."""
 
-import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,6 +17,7 @@ from shared.domain.ids import ChunkKey, DeploymentName, FileId, RequestKey
 from shared.domain.rows import RowKind
 from shared.ports.providers import BatchProvider, RemoteBatch, RemoteState
 from tests.contract.batching.chunks import input_of
+from tests.contract.batching.simulated import until_ended
 from tests.local.simulator.process import Simulator
 from tests.support.chunks import chunk_input
 
@@ -123,9 +123,8 @@ async def test_embeddings_go_in_batches_too(connect: Connect) -> None:
     chunk = chunk_input(KEY, line, endpoint=Endpoint.EMBEDDINGS)
 
     batch = await provider.create(chunk, (await provider.stage(chunk)).id)
-    async with asyncio.timeout(20):
-        while (batch := await provider.retrieve(batch.id)).state is RemoteState.RUNNING:  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+    await until_ended(provider, batch.id)
+    batch = await provider.retrieve(batch.id)
 
     assert batch.end is BatchEnd.COMPLETED
     assert batch.output_file is not None

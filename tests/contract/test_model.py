@@ -13,9 +13,9 @@ import pytest
 from shared.adapters.azure.clock import SystemClock
 from shared.adapters.memory.model import MemoryModels
 from shared.adapters.memory.provider_rows import Fate
-from shared.adapters.providers._openai_model import OpenAIModel
 from shared.adapters.providers.connection import Connection
 from shared.adapters.providers.model_registry import ModelRegistry
+from shared.adapters.providers.openai.model import OpenAIModel
 from shared.domain.catalog import Deployment, Endpoint
 from shared.domain.errors import GiveUp, NotAdmitted, RateLimited, TryAgainLater
 from shared.domain.ids import DeploymentName, TenantId

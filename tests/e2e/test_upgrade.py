@@ -277,8 +277,9 @@ def assert_documents_whole(stage: Stage) -> None:
     for path in stage.documents:
         assert stage.stack.wait_for_result(path, seconds=PATIENCE)["outcome"] == "succeeded", path
     names = [Path(path).stem for path in stage.documents]
-    # A call that is under way when its host ends is the one thing that may be repeated; a refused one cost nothing.
-    repeated = {"in trouble": PATIENCE, "being asked": 4, "dropped before the host ends": 2}
     asked = {name: asked_for(stage, name) for name in names}
-    assert {name: times for name, times in asked.items() if name not in repeated and times != 1} == {}
-    assert all(1 <= asked[name] <= most for name, most in repeated.items()), asked
+    # What was refused cost nothing, however often it was asked.
+    assert asked.pop("in trouble") >= 1
+    # A call that is under way when its host ends is the one thing that may be repeated.
+    most = {"being asked": 4, "dropped before the host ends": 2}
+    assert all(1 <= times <= most.get(name, 1) for name, times in asked.items()), asked

@@ -75,6 +75,9 @@ def _catalog() -> dict[str, Any]:
     return {
         "deployments": {**deployments, **elsewhere, "vectors": _deployment("text-embedding-3-small")},
         "aliases": {**aliases, **others, "embed": {"minutes": ["vectors"]}},
+        "pipelines": {
+            "notes": {"task": "summarize", "alias": "openai", "lane": "minutes", "prompt": "Summarize this."}
+        },
     }
 
 

@@ -11,6 +11,7 @@ from tests.integration.catalogs import KEYS, write_catalog
 from tests.integration.postern import Caller
 from tests.integration.provider import Provider
 from tests.integration.storage import Storage
+from tests.integration.tenants import Belongings
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +38,18 @@ def retail(stack: Stack) -> Iterator[Caller]:
 def strict(stack: Stack) -> Iterator[Caller]:
     with Caller(stack.http, KEYS["strict"]) as caller:
         yield caller
+
+
+@pytest.fixture(scope="session")
+def ours(stack: Stack, support: Caller) -> Belongings:
+    """Things of `support`, of every kind."""
+    return Belongings.of(stack, support, "support")
+
+
+@pytest.fixture(scope="session")
+def hidden(stack: Stack, retail: Caller) -> Belongings:
+    """Things of `retail`, which nobody else may see."""
+    return Belongings.of(stack, retail, "retail")
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """The official client does the same against Postern as against the provider, and gets the same."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -93,6 +94,35 @@ def test_a_batch_is_a_job_for_the_native_api(clients: OpenAI, stack: Stack) -> N
     assert (job["id"], job["tags"], job["alias"]) == (batch.id, {"project": "p"}, "openai")
     assert job["counts"]["succeeded"] == job["counts"]["unique"] == 2
     assert [row["custom_id"] for row in results] == ["r-0", "r-1"]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "alias", "body", "kind"),
+    [
+        ("/v1/responses", "openai", {"input": "Hello."}, "response"),
+        ("/v1/embeddings", "openai", {"input": "Hello."}, "list"),
+        (
+            "/v1/chat/completions",
+            "anthropic",
+            {"messages": [{"role": "user", "content": "Hi."}]},
+            "chat.completion",
+        ),
+    ],
+)
+def test_every_endpoint_and_provider_answers_in_openais_shape(
+    clients: OpenAI, stack: Stack, endpoint: Any, alias: str, body: Json, kind: str
+) -> None:
+    asked = {"custom_id": "a", "method": "POST", "url": endpoint, "body": {**body, "model": alias}}
+    file = clients.files.create(file=("a.jsonl", jsonl([asked])), purpose="batch")
+    batch = clients.batches.create(input_file_id=file.id, endpoint=endpoint, completion_window="24h")
+
+    with Caller(stack.http, KEYS["clients"]) as caller:
+        caller.finished(batch.id)
+    done = clients.batches.retrieve(batch.id)
+    row = json.loads(clients.files.content(str(done.output_file_id)).text)
+
+    assert (done.endpoint, done.status) == (endpoint, "completed")
+    assert (row["custom_id"], row["response"]["body"]["object"]) == ("a", kind)
 
 
 def test_azures_client_finds_the_same_below_its_own_paths(clients: OpenAI, stack: Stack) -> None:

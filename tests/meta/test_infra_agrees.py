@@ -11,6 +11,7 @@ from pathlib import Path
 import yaml
 from tree_sitter import Node
 
+import local.change_feed.__main__ as change_feed
 from checks.bicep.parameters import read_parameters
 from checks.bicep.project import Project
 from checks.bicep.syntax import key_of, literal, named, properties, text, walk
@@ -21,6 +22,7 @@ from local.servicebus.definitions import Queue
 from shared.adapters.logs import WithFields
 from shared.bootstrap.parts import DOCUMENTS_QUEUE, STORAGE_EVENTS_QUEUE
 from shared.domain.findings import FindingKind
+from shared.domain.ids import ChunkKey
 from shared.settings import NAMES, Settings
 from shared.wire import paths
 from tests.meta.test_functions import FUNCTIONS
@@ -200,6 +202,14 @@ def test_event_grid_is_sent_to_the_function_that_the_app_has() -> None:
     assert f"functionName=Host.Functions.{trigger}&" in stage
     for content in (stage, template("modules/events.bicep").source.content):
         assert f"subjectBeginsWith: '/blobServices/default/containers/{paths.DOCUMENTS}/'" in content
+
+
+def test_results_of_batches_are_told_from_where_they_lie() -> None:
+    container, _, folder = paths.own_batch(ChunkKey("")).rstrip("/").partition("/")
+    prefix = f"/blobServices/default/containers/{container}/blobs/{folder}/"
+
+    assert f"subjectBeginsWith: '{prefix}'" in template("modules/events.bicep").source.content
+    assert prefix == change_feed.RESULTS
 
 
 def roles_of_the_app() -> set[str]:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from shared.triggers import edge
+from shared.triggers.openai_edge import VERSION
 from shared.wire.document_views import document_json
 from shared.wire.openapi.document import openapi_document
 from shared.wire.openapi.operations import OPERATIONS
@@ -22,20 +24,63 @@ EVERYTHING_ELSE = "/{*path}"
 def routes() -> set[tuple[str, str]]:
     found = set()
     for file in TRIGGERS.glob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr == "route"
-            ):
-                named = {k.arg: ast.literal_eval(k.value) for k in node.keywords if k.arg}
-                found |= {(method, f"/{named['route']}") for method in named["methods"]}
+        found |= _routes_of(ast.parse(file.read_text()))
     # HEAD is GET without its body.
     return {(method, path) for method, path in found if path != EVERYTHING_ELSE and method != "HEAD"}
 
 
+def _routes_of(tree: ast.AST) -> set[tuple[str, str]]:
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "route":
+            named = {k.arg: ast.literal_eval(k.value) for k in node.keywords if k.arg}
+            found |= {(method, f"/{named['route']}") for method in named["methods"]}
+    return found
+
+
+def asked_for() -> dict[str, set[str]]:
+    """The query parameters that the functions take, by method and path; without those that take none."""
+    found = {}
+    for file in TRIGGERS.glob("http_*.py"):
+        tree = ast.parse(file.read_text())
+        named = {ast.unparse(t): n.value for n in tree.body if isinstance(n, ast.Assign) for t in n.targets}
+        for function in (n for n in tree.body if isinstance(n, ast.AsyncFunctionDef)):
+            text = ast.unparse(function)
+            takes = [
+                k.value
+                for n in ast.walk(function)
+                if isinstance(n, ast.Call)
+                for k in n.keywords
+                if k.arg == "takes"
+            ]
+            names = (
+                set(ast.literal_eval(named.get(ast.unparse(takes[0]), takes[0])) or ()) if takes else set()
+            )
+            if "openai_answer(" in text:
+                names.add(VERSION)
+            for method, path in _routes_of(function):
+                if names:
+                    found[f"{method} {path}"] = names
+    return found
+
+
 def test_every_route_is_described_and_every_description_has_a_route() -> None:
     assert {(operation.method, operation.path) for operation in OPERATIONS} == routes()
+
+
+def test_the_document_is_sound() -> None:
+    faults = [
+        f"{fault.json_path}: {fault.message}"
+        for fault in OpenAPIV31SpecValidator(openapi_document()).iter_errors()
+    ]
+
+    assert faults == []
+
+
+def test_what_a_call_may_ask_for_is_what_the_document_names() -> None:
+    told = {f"{o.method} {o.path}": {q.name for q in o.query} for o in OPERATIONS if o.query}
+
+    assert told == asked_for()
 
 
 def test_operation_ids_are_unique() -> None:

@@ -19,7 +19,7 @@ from shared.adapters.memory.queue import MemoryQueue
 from shared.adapters.memory.splitter import MemorySplitter, MemoryTokens
 from shared.adapters.memory.tables import MemoryTables
 from shared.adapters.pricing.windows import GenaiWindows
-from shared.adapters.providers._openai_lines import read_row
+from shared.adapters.providers.openai.lines import read_row
 from shared.adapters.schemas.checker import JsonschemaRsSchemas
 from shared.bootstrap import App, Parts, build
 from shared.domain.catalog import Catalog

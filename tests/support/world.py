@@ -19,7 +19,7 @@ from shared.adapters.memory.queue import MemoryQueue
 from shared.adapters.memory.tables import MemoryTables
 from shared.adapters.pricing.genai import GenaiPrices
 from shared.adapters.pricing.windows import GenaiWindows
-from shared.adapters.providers._openai_lines import read_row
+from shared.adapters.providers.openai.lines import read_row
 from shared.adapters.schemas.checker import JsonschemaRsSchemas
 from shared.adapters.text.splitter import SemanticSplitter
 from shared.adapters.text.tokens import ToktokTokens
@@ -34,8 +34,8 @@ from shared.domain.planning import Limits
 from shared.domain.usage import Usage
 from shared.ports.events import Event
 from shared.ports.providers import BatchProvider
+from shared.services.jobs.read_job import SeenJob
 from shared.services.policy import Policy
-from shared.services.read_job import SeenJob
 from shared.stores.jobs import Chunks, job_id
 from shared.stores.ledger import Ledger
 from shared.wire.bodies import read_job, read_retry

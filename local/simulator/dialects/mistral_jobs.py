@@ -75,7 +75,8 @@ class JobRoutes:
 
     async def _receive(self, call: Call) -> None:
         body = call.body = await read_json(call.request)
-        endpoint, model, hours = body.get("endpoint"), body.get("model"), body.get("timeout_hours", 24)
+        endpoint, model = body.get("endpoint"), body.get("model")
+        hours = body.get("timeout_hours", DEFAULT_HOURS)
         if endpoint not in self._dialect.endpoints:
             raise _invalid("endpoint", "enum", "Input should be an endpoint that takes batches")
         if not isinstance(model, str) or not model:

@@ -10,15 +10,15 @@ from shared.domain.errors import GiveUp
 from shared.domain.ids import DeploymentName
 from shared.ports.models import Model
 
-_OPENAI: Final = "shared.adapters.providers.openai_models"
+_OPENAI: Final = "shared.adapters.providers.openai.models"
 # Module, and the function in it that takes a deployment and a connection.
 MAKERS: Final = {
-    "anthropic": ("shared.adapters.providers.anthropic_api", "model"),
+    "anthropic": ("shared.adapters.providers.anthropic.provider", "model"),
     "azure_openai": (_OPENAI, "azure"),
     "openai": (_OPENAI, "plain"),
     "openai_compatible": (_OPENAI, "compatible"),
-    "mistral": ("shared.adapters.providers.mistral_models", "connect"),
-    "vertex": ("shared.adapters.providers.vertex", "model"),
+    "mistral": ("shared.adapters.providers.mistral.models", "connect"),
+    "vertex": ("shared.adapters.providers.google.vertex", "model"),
 }
 
 

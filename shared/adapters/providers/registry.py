@@ -12,12 +12,12 @@ from shared.ports.providers import BatchProvider
 
 # Each module has `TRAITS`, and `connect(deployment, connection)`.
 MODULES: Final = {
-    "anthropic": "shared.adapters.providers.anthropic_api",
-    "azure_openai": "shared.adapters.providers.azure_openai",
-    "mistral": "shared.adapters.providers.mistral",
-    "openai": "shared.adapters.providers.openai_api",
-    "openai_compatible": "shared.adapters.providers.openai_compatible",
-    "vertex": "shared.adapters.providers.vertex",
+    "anthropic": "shared.adapters.providers.anthropic.provider",
+    "azure_openai": "shared.adapters.providers.openai.azure",
+    "mistral": "shared.adapters.providers.mistral.batches",
+    "openai": "shared.adapters.providers.openai.platform",
+    "openai_compatible": "shared.adapters.providers.openai.compatible",
+    "vertex": "shared.adapters.providers.google.vertex",
 }
 
 

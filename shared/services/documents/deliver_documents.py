@@ -20,7 +20,7 @@ from shared.domain.usage import NOTHING_SPENT, NOTHING_USED, Spend
 from shared.ports.blobs import Blobs
 from shared.ports.clock import Clock
 from shared.services.documents.finish_document import FinishDocument
-from shared.services.job_spec import load_spec
+from shared.services.jobs.job_spec import load_spec
 from shared.services.streams import own_lines
 from shared.stores.documents import Documents
 from shared.stores.stored import Stored

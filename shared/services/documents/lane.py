@@ -32,9 +32,9 @@ from shared.services.documents.sweep_drop_zone import SweepDropZone
 from shared.services.documents.sweep_open_documents import SweepOpenDocuments
 from shared.services.documents.take_storage_events import TakeStorageEvents
 from shared.services.door.accept_job import AcceptJob
+from shared.services.jobs.wake_job import WakeJob
 from shared.services.policy import Policy
 from shared.services.tasks.run_task import RunTask
-from shared.services.wake_job import WakeJob
 from shared.stores.cursors import Cursors
 from shared.stores.documents import Documents, Gathering, OpenDocuments, Paths
 from shared.stores.jobs import Jobs

@@ -15,7 +15,7 @@ from shared.ports.orchestrations import Orchestrations
 from shared.ports.providers import Providers
 from shared.ports.schemas import Schemas
 from shared.services.door.accept_job import AcceptJob
-from shared.services.job_spec import save_spec
+from shared.services.jobs.job_spec import save_spec
 from shared.services.planning.dropped import order_of
 from shared.services.planning.reading import check_endpoint
 from shared.services.policy import Policy

@@ -8,7 +8,7 @@ from shared.ports.clock import Clock
 from shared.ports.orchestrations import Orchestrations
 from shared.services.announce import Notice
 from shared.services.documents.claim_document import ClaimDocument
-from shared.services.wake_job import WakeJob
+from shared.services.jobs.wake_job import WakeJob
 from shared.wire.storage_events import BadEvent, read_created
 
 log = logging.getLogger(__name__)

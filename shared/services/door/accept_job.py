@@ -22,7 +22,7 @@ from shared.ports.orchestrations import Orchestrations
 from shared.services.door.check_job import Checked, CheckJob
 from shared.services.door.take_file import TakeFile
 from shared.services.door.take_upload import TakeUpload
-from shared.services.job_spec import save_spec
+from shared.services.jobs.job_spec import save_spec
 from shared.services.policy import Policy
 from shared.services.streams import Outlet
 from shared.stores.jobs import Jobs

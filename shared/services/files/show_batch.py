@@ -11,10 +11,10 @@ from typing import Final
 from shared.domain.errors import NotFound
 from shared.domain.ids import FileId, TenantId
 from shared.domain.jobs import INVALID_INPUT, BatchFiles, Job
-from shared.services.amend_job import amend_job
 from shared.services.files.delete_file import DeleteFile
 from shared.services.files.write_outputs import WriteOutputs
-from shared.services.read_job import ReadJob, SeenJob
+from shared.services.jobs.amend_job import amend_job
+from shared.services.jobs.read_job import ReadJob, SeenJob
 from shared.stores.jobs import Jobs
 from shared.wire.file_form import MOST_SECONDS
 

@@ -22,7 +22,7 @@ from shared.ports.blobs import Blobs
 from shared.ports.extractor import Extractor
 from shared.ports.providers import BatchProvider
 from shared.ports.tokens import Tokens
-from shared.services.job_spec import load_spec
+from shared.services.jobs.job_spec import load_spec
 from shared.services.planning.by_key import ByKey
 from shared.services.planning.cutter import Cutter
 from shared.services.planning.dropped import DroppedReading

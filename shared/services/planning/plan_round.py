@@ -23,10 +23,10 @@ from shared.ports.blobs import Blobs
 from shared.ports.catalog import CatalogSource
 from shared.ports.clock import Clock
 from shared.ports.providers import BatchProvider, Providers
-from shared.services.amend_job import amend_job
 from shared.services.announce import Notice
 from shared.services.door.file_alias import why_unaddressed
-from shared.services.heart import Heart
+from shared.services.jobs.amend_job import amend_job
+from shared.services.jobs.heart import Heart
 from shared.services.planning.cutter import Cutter
 from shared.services.planning.first_round import Claimed, PlanFirstRound, Unrunnable
 from shared.services.policy import Policy

@@ -24,7 +24,7 @@ from shared.ports.prices import Prices
 from shared.ports.providers import BatchProvider
 from shared.ports.schemas import Schemas
 from shared.services.announce import Notice
-from shared.services.job_spec import load_spec
+from shared.services.jobs.job_spec import load_spec
 from shared.services.policy import Policy
 from shared.services.settling.members import Members, load_members
 from shared.services.settling.verdicts import Fate, Ruling, Verdicts

@@ -28,7 +28,7 @@ _ANSWERS: Final = {
     413: "Too large this way",
     416: "Nothing lies in that range",
     422: "Well-formed, and yet nothing can be made of it",
-    503: "Not ready",
+    503: "What it needs does not answer; try again in a moment",
 }
 
 
@@ -65,9 +65,11 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "parameters": _parameters(operation),
         "responses": {str(s): _answer(s, kind) for s, kind in sorted(operation.answers.items())},
     }
+    for media in operation.formats:
+        document["responses"]["200"]["content"][media] = {}
     if operation.body is not None:
         document["requestBody"] = {
-            "required": True,
+            "required": not operation.may_lack_body,
             "content": {operation.media: _schema(operation.body.__name__)},
         }
     return document
@@ -80,7 +82,7 @@ def _identity(operation: Operation) -> str:
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
     in_path = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
         for name in _PARAMETER.findall(operation.path)
     ]
     key = {
@@ -93,7 +95,9 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
 
 
 def _query(query: Query) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "integer", "minimum": 1} if query.whole else {"type": "string"}
+    schema: dict[str, Any] = {"type": "string"}
+    if query.most is not None:
+        schema = {"type": "integer", "minimum": 1, "maximum": query.most}
     if query.values:
         schema["enum"] = list(query.values)
     return {"name": query.name, "in": "query", "description": query.meaning, "schema": schema}

@@ -6,11 +6,12 @@ from pydantic import BaseModel, Field
 
 from shared.domain.files import Purpose
 from shared.wire.batch_calls import MAX_KEY, MAX_PAIRS, MAX_VALUE
+from shared.wire.bodies_models import WITHOUT_CONTROLS
 from shared.wire.file_form import LEAST_SECONDS, MOST_SECONDS
 from shared.wire.openapi.operation import Operation, Query
 
 BYTES: Final = "application/octet-stream"
-_REFUSED: Final = {400: "OpenAIError", 401: "OpenAIError"}
+_REFUSED: Final = {400: "OpenAIError", 401: "OpenAIError", 503: "OpenAIError"}
 _ONE: Final = {**_REFUSED, 404: "OpenAIError"}
 _VERSION: Final = Query(name="api-version", meaning="Azure's client names one; it changes nothing.")
 _AFTER: Final = Query(name="after", meaning="`last_id` of the page before.")
@@ -40,8 +41,8 @@ class BatchCreate(BaseModel):
     metadata: (
         Annotated[
             dict[
-                Annotated[str, Field(min_length=1, max_length=MAX_KEY)],
-                Annotated[str, Field(max_length=MAX_VALUE)],
+                Annotated[str, Field(min_length=1, max_length=MAX_KEY), WITHOUT_CONTROLS],
+                Annotated[str, Field(max_length=MAX_VALUE), WITHOUT_CONTROLS],
             ],
             Field(max_length=MAX_PAIRS),
         ]
@@ -77,7 +78,7 @@ OPENAI_OPERATIONS: Final = (
         "Your files",
         {200: "FilePage", **_REFUSED},
         query=(
-            Query(name="limit", meaning="At most this many, 1 to 10000.", whole=True),
+            Query(name="limit", meaning="At most this many.", most=10_000),
             _AFTER,
             Query(name="order", meaning="By the time of creation.", values=("asc", "desc")),
             Query(name="purpose", meaning="Only these.", values=tuple(Purpose)),
@@ -91,13 +92,19 @@ OPENAI_OPERATIONS: Final = (
         "A file's content, or the range that is asked for",
         {200: BYTES, 206: BYTES, **_ONE, 416: "OpenAIError"},
     ),
-    *_both("POST", "/batches", "Create a batch of a file", {200: "Batch", **_REFUSED}, body=BatchCreate),
+    *_both(
+        "POST",
+        "/batches",
+        "Create a batch of a file",
+        {200: "Batch", **_REFUSED, 413: "OpenAIError"},
+        body=BatchCreate,
+    ),
     *_both(
         "GET",
         "/batches",
         "Your batches and jobs, newest first",
         {200: "BatchPage", **_REFUSED},
-        query=(Query(name="limit", meaning="At most this many, 1 to 100.", whole=True), _AFTER),
+        query=(Query(name="limit", meaning="At most this many.", most=100), _AFTER),
     ),
     *_both("GET", "/batches/{batch_id}", "One batch, or a job as a batch", {200: "Batch", **_ONE}),
     *_both(

@@ -10,10 +10,11 @@ from shared.wire.openapi.openai_operations import OPENAI_OPERATIONS
 from shared.wire.openapi.operation import Operation, Query
 
 NDJSON: Final = "application/x-ndjson"
-_REFUSED: Final = {400: "Problem", 401: "Problem"}
+CSV: Final = "text/csv"
+_REFUSED: Final = {400: "Problem", 401: "Problem", 503: "Problem"}
 _ONE: Final = {**_REFUSED, 404: "Problem"}
 _PAGE: Final = (
-    Query(name="limit", meaning="At most this many, 1 to 200.", whole=True),
+    Query(name="limit", meaning="At most this many.", most=200),
     Query(name="after", meaning="`next` of the page before, with the same filters."),
 )
 
@@ -44,7 +45,7 @@ _NATIVE: Final = (
         path="/v1/jobs/estimate",
         summary="Not available yet: what a job would cost",
         body=JobSubmission,
-        answers={401: "Problem", 422: "Problem"},
+        answers={**_REFUSED, 422: "Problem"},
     ),
     Operation(method="GET", path="/v1/jobs/{job_id}", summary="One job", answers={200: "Job", **_ONE}),
     Operation(
@@ -63,6 +64,7 @@ _NATIVE: Final = (
             Query(name="partial", meaning="What there is so far.", values=("true", "false")),
         ),
         answers={200: NDJSON, **_ONE, 409: "Problem"},
+        formats=(CSV, "application/vnd.apache.parquet"),
     ),
     Operation(
         method="GET",
@@ -81,8 +83,9 @@ _NATIVE: Final = (
         path="/v1/jobs/{job_id}/retry",
         summary="A new job of what is not final, and of what is asked for by name",
         body=RetrySubmission,
+        may_lack_body=True,
         idempotent=True,
-        answers={202: "Job", **_ONE, 409: "Problem", 422: "Problem"},
+        answers={202: "Job", **_ONE, 409: "Problem", 413: "Problem", 422: "Problem"},
     ),
     Operation(
         method="POST",
@@ -120,7 +123,8 @@ _NATIVE: Final = (
         path="/v1/documents/{document_id}/retry",
         summary="The same version once more: what is not final, and what is asked for by name",
         body=RetrySubmission,
-        answers={202: "DroppedDocument", **_ONE, 409: "Problem", 422: "Problem"},
+        may_lack_body=True,
+        answers={202: "DroppedDocument", **_ONE, 409: "Problem", 413: "Problem", 422: "Problem"},
     ),
     Operation(
         method="POST",
@@ -128,7 +132,7 @@ _NATIVE: Final = (
         summary="A job over the documents that were dropped below a prefix",
         body=RescoreSubmission,
         idempotent=True,
-        answers={202: "Job", **_ONE, 409: "Problem", 422: "Problem"},
+        answers={202: "Job", **_ONE, 409: "Problem", 413: "Problem", 422: "Problem"},
     ),
     Operation(
         method="GET",
@@ -142,13 +146,14 @@ _NATIVE: Final = (
             Query(name="tenant", meaning="Operators only: whose; without it everybody's."),
             Query(name="format", meaning="What kind of document.", values=("json", "csv")),
         ),
-        answers={200: "Usage", **_REFUSED, 422: "Problem"},
+        answers={200: "Usage", **_ONE, 422: "Problem"},
+        formats=(CSV,),
     ),
     Operation(
         method="GET",
         path="/v1/findings",
         summary="What the sweep found, newest first",
-        query=(Query(name="limit", meaning="At most this many, 1 to 1000.", whole=True),),
+        query=(Query(name="limit", meaning="At most this many.", most=1000),),
         answers={200: "FindingPage", **_REFUSED},
     ),
     Operation(
@@ -164,7 +169,7 @@ _NATIVE: Final = (
         method="GET",
         path="/console",
         summary="Not available yet: the web console",
-        answers={401: "Problem", 422: "Problem"},
+        answers={**_REFUSED, 422: "Problem"},
     ),
     Operation(method="GET", path="/healthz", summary="Is it alive", public=True, answers={200: "Health"}),
     Operation(

@@ -11,8 +11,8 @@ from shared.wire.views import CHUNK_STATUS
 Schema = dict[str, Any]
 
 
-def object_of(**properties: Schema) -> Schema:
-    return {"type": "object", "properties": properties, "required": list(properties)}
+def object_of(optional: Schema | None = None, /, **properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties | (optional or {}), "required": list(properties)}
 
 
 def or_null(kind: str, **more: object) -> Schema:
@@ -157,10 +157,17 @@ SCHEMAS: Final[dict[str, Schema]] = {
         max_output_tokens=MAYBE_WHOLE,
     ),
     "AliasPage": _page("Alias"),
-    "Health": object_of(status=TEXT),
+    "Health": object_of({"checks": {"type": "object", "additionalProperties": TEXT}}, status=TEXT),
     "Document": {"type": "object"},
     "Problem": {
-        **object_of(type=TEXT, title=TEXT, status=WHOLE, detail=TEXT),
+        **object_of(
+            {"errors": list_of(LINE_ERROR), "total_errors": WHOLE},
+            type=TEXT,
+            title=TEXT,
+            status=WHOLE,
+            detail=TEXT,
+            code=TEXT,
+        ),
         "description": "RFC 9457. Input errors add `errors`, up to 100, and `total_errors`.",
     },
 }

@@ -9,9 +9,9 @@ from typing import Final
 from shared.adapters.memory.blobs import MemoryBlobs
 from shared.adapters.memory.provider import Course
 from shared.adapters.memory.provider_rows import Fate
-from shared.adapters.providers._own_pace import Turnstile
 from shared.adapters.providers.connection import Connection
-from shared.adapters.providers.openai_compatible import connect
+from shared.adapters.providers.openai.compatible import connect
+from shared.adapters.providers.self_run.pace import Turnstile
 from shared.domain.catalog import Deployment
 from shared.domain.ids import BatchId, DeploymentName
 from shared.domain.waits import Backoff

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from shared.adapters.memory.provider import MemoryProvider
-from shared.adapters.providers._openai_lines import read_row
+from shared.adapters.providers.openai.lines import read_row
 from shared.domain.errors import NotAdmitted, NotFound
 from shared.domain.ids import BatchId, FileId
 from shared.ports.providers import ChunkInput

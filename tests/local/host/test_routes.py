@@ -40,6 +40,7 @@ def winner(table: RouteTable, path: str, method: str = "GET") -> tuple[str, dict
         ("{a}/{b?}", "/x", {"a": "x"}),
         ("{a}/{b?}", "/x/y", {"a": "x", "b": "y"}),
         ("files/{*rest}", "/files/a/b%20c/d", {"rest": "a/b c/d"}),
+        ("files/{*rest}", "/files/a%0Ab", {"rest": "a\nb"}),
         ("files/{*rest}", "/files", {}),
         ("{name}.{ext}", "/report.tar.gz", {"name": "report", "ext": "tar.gz"}),
         ("{id:int:long}", "/7", {"id": "7"}),

@@ -35,11 +35,21 @@ async def seen(http: aiohttp.ClientSession, what: str) -> int:
 
 
 async def comes_true(http: aiohttp.ClientSession, what: str, *, more_than: int) -> bool:
-    for _ in range(100):
+    for _ in range(1200):
         if await seen(http, what) > more_than:
             return True
         await asyncio.sleep(0.05)
     return False
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "unheard-of"])
+async def test_a_coded_body_arrives_as_it_was_sent(http: aiohttp.ClientSession, coding: str) -> None:
+    body = b"{, which is no coding at all"
+
+    async with http.post("/digest", data=body, headers={"Content-Encoding": coding}) as response:
+        answer = await response.json()
+
+    assert answer["sha256"] == hashlib.sha256(body).hexdigest()
 
 
 @pytest.mark.parametrize("with_length", [True, False], ids=["content-length", "chunked"])

@@ -25,7 +25,7 @@ def runs(log: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 async def after_runs(log: Path, name: str, count: int) -> dict[str, list[dict[str, Any]]]:
-    for _ in range(200):
+    for _ in range(1200):
         if len(runs(log)[name]) >= count:
             return runs(log)
         await asyncio.sleep(0.05)

@@ -8,7 +8,7 @@ from typing import Any
 from openai import AsyncOpenAI
 from openai.types import Batch
 
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 60.0
 TERMINAL = {"completed", "failed", "expired", "cancelled"}
 
 type Row = dict[str, Any]

@@ -9,6 +9,7 @@ import pytest
 from anthropic import AsyncAnthropic
 from anthropic.types.messages import MessageBatch
 
+from tests.local.simulator.batching import WAIT_SECONDS
 from tests.local.simulator.process import Simulator
 
 TICKET = "The printer is on fire. It cost 100 EUR. Nobody answers."
@@ -36,7 +37,7 @@ def some_requests(number: int) -> list[Any]:
 
 
 async def until(client: AsyncAnthropic, batch_id: str, holds: Callable[[MessageBatch], bool]) -> MessageBatch:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             batch = await client.messages.batches.retrieve(batch_id)
             if holds(batch):

@@ -11,13 +11,13 @@ from mistralai.client import Mistral
 from mistralai.client.errors import HTTPValidationError, SDKError
 from mistralai.client.models import BatchJob, BatchRequest, UserMessage
 
+from tests.local.simulator.batching import WAIT_SECONDS
 from tests.local.simulator.process import Simulator
 
 pytestmark = pytest.mark.stack
 
 MODEL = "mistral-small-latest"
 ENDED = {"SUCCESS", "FAILED", "TIMEOUT_EXCEEDED", "CANCELLED"}
-WAIT_SECONDS = 20.0
 
 type Row = dict[str, Any]
 

@@ -16,11 +16,11 @@ from google import genai
 from google.genai import errors, types
 from google.oauth2.credentials import Credentials
 
+from tests.local.simulator.batching import WAIT_SECONDS
 from tests.local.simulator.process import Simulator
 
 pytestmark = pytest.mark.stack
 
-WAIT_SECONDS = 20.0
 MODEL = "gemini-3.8-flash"
 BUCKET = "batches"
 ENDED = {"SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED"}

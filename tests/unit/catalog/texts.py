@@ -6,7 +6,6 @@ from shared.domain.catalog import Catalog
 from shared.wire.catalog import CatalogRefused, read_catalog
 
 DIGEST = "a" * 64
-OTHER_DIGEST = "b" * 64
 ENV: Mapping[str, str] = {"AZURE_ENDPOINT": "https://acme.openai.azure.com/"}
 
 TENANTS = f"""\

@@ -209,10 +209,10 @@ async def test_two_versions_that_end_together_leave_the_newer_result() -> None:
 
         world.model.manners.sleep = wait
         tasks = [asyncio.create_task(world.app.process_document(world.queue.sent[0].body))]
-        await asyncio.wait_for(arrived[0].wait(), 5)
+        await arrived[0].wait()
         await world.claim(NOTE, b"second")
         tasks.append(asyncio.create_task(world.app.process_document(world.queue.sent[1].body)))
-        await asyncio.wait_for(arrived[1].wait(), 5)
+        await arrived[1].wait()
         gate.set()
         for _ in range(turns):
             await asyncio.sleep(0)
@@ -271,7 +271,7 @@ async def test_work_that_outlasts_its_lock_is_done_once(world: DocumentWorld) ->
     first = world.queue.receive()
     assert first is not None
     slow = asyncio.create_task(app.process_document(first.message.body))
-    await asyncio.wait_for(asked.wait(), 5)
+    await asked.wait()
     world.clock.advance(world.policy.document_lease / 2)
     second = world.queue.receive()
     assert second is not None
@@ -305,7 +305,7 @@ async def test_a_message_that_no_record_knows_of_costs_a_document_none_of_its_ow
     first = world.queue.receive()
     assert first is not None
     slow = asyncio.create_task(world.app.process_document(first.message.body))
-    await asyncio.wait_for(asked.wait(), 5)
+    await asked.wait()
     claim = read_claim(first.message.body)
     await world.app.process_document.postpone.unrecorded(claim, Deferred("crowded", retry_after=timedelta(0)))
     ahead = world.queue.receive()

@@ -8,7 +8,7 @@ import pytest
 from openai.types.chat import ChatCompletion
 from openai.types.responses import Response
 
-from shared.adapters.providers._answered import Answered, Called, answer_row
+from shared.adapters.providers.translation.answered import Answered, Called, answer_row
 from shared.domain.catalog import Endpoint
 from shared.domain.ids import RequestKey
 from shared.domain.rows import Finish, RowKind

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.adapters.providers._anthropic_answers import read_row
-from shared.adapters.providers._anthropic_asked import Translator
-from shared.adapters.providers._anthropic_objects import read_batch, read_page
+from shared.adapters.providers.anthropic.answers import read_row
+from shared.adapters.providers.anthropic.asked import Translator
+from shared.adapters.providers.anthropic.objects import read_batch, read_page
 from shared.domain.catalog import Endpoint
 from shared.domain.chunks import BatchEnd
 from shared.domain.outcomes import Outcome

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.adapters.providers._anthropic_asked import Translator
-from shared.adapters.providers._asked import objection_to
+from shared.adapters.providers.anthropic.asked import Translator
+from shared.adapters.providers.translation.asked import objection_to
 from shared.domain.catalog import Endpoint
 
 NAMES = ["type", "role", "content", "text", "name", "function", "arguments", "parameters", "schema", "id"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from shared.adapters.providers._asked import (
+from shared.adapters.providers.translation.asked import (
     Asked,
     Choosing,
     Format,
@@ -13,8 +13,8 @@ from shared.adapters.providers._asked import (
     objection_to,
     read_asked,
 )
-from shared.adapters.providers._asked_parts import Image, Text, ToolCall, ToolResult
-from shared.adapters.providers._asked_turns import Role, Turn
+from shared.adapters.providers.translation.asked_parts import Image, Text, ToolCall, ToolResult
+from shared.adapters.providers.translation.asked_turns import Role, Turn
 from shared.domain.catalog import Endpoint
 
 HELLO = {"role": "user", "content": "hello"}

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from shared.adapters.providers._openai_batches import OpenAIBatches
-from shared.adapters.providers._spool import spooled
-from shared.adapters.providers.azure_openai import connect
+from shared.adapters.providers.common.spool import spooled
 from shared.adapters.providers.connection import Connection
+from shared.adapters.providers.openai.azure import connect
+from shared.adapters.providers.openai.batches import OpenAIBatches
 from shared.domain.catalog import Deployment, DeploymentLimits
 from shared.domain.errors import (
     Ambiguous,

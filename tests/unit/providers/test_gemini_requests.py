@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from shared.adapters.providers._asked_parts import Unaskable
-from shared.adapters.providers._gemini_requests import MAX_LEVELS, check_table, write_request
-from shared.adapters.providers._vertex_lines import objection
+from shared.adapters.providers.google.gemini_requests import MAX_LEVELS, check_table, write_request
+from shared.adapters.providers.google.vertex_lines import objection
+from shared.adapters.providers.translation.asked_parts import Unaskable
 from shared.domain.catalog import Endpoint
 
 MODEL = "gemini-3.8-flash"

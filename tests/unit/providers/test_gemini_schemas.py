@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from shared.adapters.providers._asked_parts import Unaskable
-from shared.adapters.providers._gemini_schemas import written_schema
+from shared.adapters.providers.google.gemini_schemas import written_schema
+from shared.adapters.providers.translation.asked_parts import Unaskable
 
 TEXT = {"type": "string"}
 

@@ -11,8 +11,8 @@ import pytest
 from aiohttp import web
 
 from shared.adapters.azure.clock import SystemClock
-from shared.adapters.providers._google_tokens import GoogleTokens
 from shared.adapters.providers.connection import Connection
+from shared.adapters.providers.google.tokens import GoogleTokens
 from shared.domain.catalog import Deployment
 from shared.domain.errors import NotAdmitted, TryAgainLater
 from shared.domain.ids import DeploymentName

@@ -6,7 +6,7 @@ import pytest
 
 from shared.adapters.memory.provider import REFUSED_AT_THE_DOOR, Course, MemoryProvider
 from shared.adapters.memory.provider_rows import Fate
-from shared.adapters.providers._openai_lines import read_row
+from shared.adapters.providers.openai.lines import read_row
 from shared.domain.catalog import Endpoint
 from shared.domain.chunks import BatchEnd
 from shared.domain.errors import NoCapacity, NotFound, TryAgainLater, Unknowable

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from mistralai.client.models import BatchJob
 
-from shared.adapters.providers._mistral_bodies import mistral_body, objection
-from shared.adapters.providers._mistral_objects import read_job
-from shared.adapters.providers._mistral_rows import read_row, write_line
+from shared.adapters.providers.mistral.bodies import mistral_body, objection
+from shared.adapters.providers.mistral.objects import read_job
+from shared.adapters.providers.mistral.rows import read_row, write_line
 from shared.domain.catalog import Endpoint
 from shared.domain.chunks import BatchEnd
 from shared.domain.ids import RequestKey

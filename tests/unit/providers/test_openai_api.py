@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from shared.adapters.providers._openai_batches import OpenAIBatches
 from shared.adapters.providers.connection import Connection
-from shared.adapters.providers.openai_api import connect
+from shared.adapters.providers.openai.batches import OpenAIBatches
+from shared.adapters.providers.openai.platform import connect
 from shared.domain.catalog import Deployment, DeploymentLimits, Endpoint
 from shared.domain.chunks import BatchEnd
 from shared.domain.errors import NoCapacity, NotAdmitted

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.adapters.providers._openai_lines import read_row, write_line
+from shared.adapters.providers.openai.lines import read_row, write_line
 from shared.domain.catalog import Endpoint
 from shared.domain.ids import RequestKey
 from shared.domain.outcomes import Outcome

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from shared.adapters.providers._openai_objects import read_batch, read_file, read_page
+from shared.adapters.providers.openai.objects import read_batch, read_file, read_page
 from shared.domain.chunks import BatchEnd
 from shared.domain.errors import NotFound, Rejected
 from shared.domain.usage import Usage

@@ -10,10 +10,10 @@ import httpx2
 import pytest
 
 from shared.adapters.memory.blobs import MemoryBlobs
-from shared.adapters.providers._openai_lines import read_row, write_line
-from shared.adapters.providers._own_batches import OwnBatches, is_own
-from shared.adapters.providers._own_pace import Turnstile
-from shared.adapters.providers._own_slice import Terms
+from shared.adapters.providers.openai.lines import read_row, write_line
+from shared.adapters.providers.self_run.batches import SelfRunBatches, is_own
+from shared.adapters.providers.self_run.pace import Turnstile
+from shared.adapters.providers.self_run.slice import Terms
 from shared.domain.catalog import Endpoint
 from shared.domain.chunks import BatchEnd
 from shared.domain.errors import NotAdmitted, NotFound, RateLimited, TryAgainLater
@@ -64,9 +64,9 @@ class Bench:
     def __post_init__(self) -> None:
         self.blobs = MemoryBlobs(self.clock)
 
-    def worker(self, terms: Terms = TERMS, *, ceiling: int = 4, blobs: Blobs | None = None) -> OwnBatches:
+    def worker(self, terms: Terms = TERMS, *, ceiling: int = 4, blobs: Blobs | None = None) -> SelfRunBatches:
         """One process; all of them share the storage."""
-        return OwnBatches(
+        return SelfRunBatches(
             blobs=blobs or self.blobs,
             ask=self.server.ask,
             clock=self.clock,

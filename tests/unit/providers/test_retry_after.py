@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from shared.adapters.providers._retry_after import LONGEST, SHORTEST, UNTOLD, retry_after
+from shared.adapters.providers.common.retry_after import LONGEST, SHORTEST, UNTOLD, retry_after
 
 NOW = datetime(2026, 10, 21, 7, 27, 0, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from shared.adapters.providers._vertex_lines import read_row, write_line
+from shared.adapters.providers.google.vertex_lines import read_row, write_line
 from shared.domain.catalog import Endpoint
 from shared.domain.ids import RequestKey
 from shared.domain.outcomes import Outcome

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from google.genai import types
 
-from shared.adapters.providers._vertex_objects import read_job
+from shared.adapters.providers.google.vertex_objects import read_job
 from shared.domain.chunks import BatchEnd
 from shared.ports.providers import RemoteBatch, RemoteState
 

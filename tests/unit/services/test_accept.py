@@ -17,7 +17,7 @@ from shared.domain.jobs import Job, JobStatus
 from shared.domain.objections import Objection
 from shared.domain.planning import Limits
 from shared.domain.pulses import Pulse
-from shared.services.sweep import STILLBORN
+from shared.services.sweeping.sweep import STILLBORN
 from shared.stores.pulses import Pulses
 from shared.wire.bodies import read_job
 from shared.wire.problems import InputErrors, Unusable

@@ -10,7 +10,7 @@ from shared.adapters.memory.provider_rows import Fate
 from shared.domain.findings import FindingKind
 from shared.domain.jobs import Job
 from shared.domain.planning import Limits
-from shared.services.merge_results import Unbalanced, merge_results
+from shared.services.jobs.merge_results import Unbalanced, merge_results
 from shared.stores.pulses import Pulses
 from shared.wire.paths import JobPaths
 from shared.wire.views import job_json

@@ -8,7 +8,7 @@ import pytest
 from shared.domain.errors import Superseded, TryAgainLater
 from shared.domain.ids import JobId
 from shared.domain.pulses import Pulse
-from shared.services.heart import Heart
+from shared.services.jobs.heart import Heart
 from shared.services.policy import Policy
 from shared.stores.pulses import Pulses
 from tests.support.world import START, SUPPORT, World

@@ -13,7 +13,7 @@ from shared.domain.findings import FindingKind
 from shared.domain.planning import Limits
 from shared.domain.pulses import FLOW, Pulse
 from shared.services.policy import Policy
-from shared.services.sweep import STILLBORN
+from shared.services.sweeping.sweep import STILLBORN
 from shared.stores.pulses import PULSES, Pulses
 from shared.wire.records import small
 from tests.support.world import START, SUPPORT, World, a_body

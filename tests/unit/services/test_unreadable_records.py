@@ -1,6 +1,6 @@
 """A record that nobody can read hides no other."""
 
-from shared.services.read_job import JobFilter
+from shared.services.jobs.read_job import JobFilter
 from shared.stores.jobs import JOBS
 from tests.support.world import SUPPORT, World, a_body
 

@@ -1,0 +1,1 @@
+"""Anthropic's Message Batches and Messages."""

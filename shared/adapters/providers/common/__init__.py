@@ -1,0 +1,1 @@
+"""What every provider's adapter uses: faults, codes, waits, credentials and limits, spooling."""

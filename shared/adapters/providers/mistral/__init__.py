@@ -1,0 +1,1 @@
+"""Mistral's batch jobs and chats."""

@@ -1,0 +1,1 @@
+"""OpenAI, Azure OpenAI, and whatever speaks as they do."""

@@ -1,0 +1,1 @@
+"""Batches that are run line by line, for servers that have none."""

@@ -1,0 +1,1 @@
+"""What is done with one chunk, step by step, from planned to cleared."""
