@@ -142,7 +142,8 @@ async def test_answers_that_nobody_says_where_they_are_are_waited_for_and_not_bo
     retrieve, hidden = world.provider.retrieve, True
 
     async def without_output(batch: BatchId) -> RemoteBatch:
-        return replace(await retrieve(batch), **({"output_file": None} if hidden else {}))
+        seen = await retrieve(batch)
+        return replace(seen, output_file=None) if hidden else seen
 
     world.provider.retrieve = without_output  # type: ignore[method-assign]
     await world.engine.start(job.id, 1, tenant=job.tenant)
