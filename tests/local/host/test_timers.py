@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections import defaultdict
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,6 @@ async def test_a_slow_timer_never_runs_twice_at_the_same_time(sample: HostProces
     entries = (await after_runs(timer_log, "slow_timer", 3))["slow_timer"]
 
     assert {entry["running"] for entry in entries} == {1}
-    assert min(b["at"] - a["at"] for a, b in pairwise(entries)) > 1.3
 
 
 async def test_a_timer_that_fails_runs_again(sample: HostProcess, timer_log: Path) -> None:
