@@ -10,7 +10,7 @@ from shared.adapters.providers.connection import Connection
 from shared.adapters.providers.openai.compatible import CompatibleBatches, connect
 from shared.domain.catalog import Deployment
 from shared.domain.errors import GiveUp, TryAgainLater
-from shared.domain.ids import DeploymentName
+from shared.domain.ids import ChunkKey, DeploymentName
 from shared.ports.clock import Clock
 from tests.contract.batching.chunks import KEY, input_of
 from tests.contract.batching.memory import StoppedClock
@@ -51,7 +51,8 @@ async def connected(batch_simulator: Simulator) -> AsyncIterator[Connect]:
 
 async def test_a_server_with_batches_runs_them_itself(connected: Connect, batch_simulator: Simulator) -> None:
     provider = connected("/openai/v1")
-    chunk = input_of(provider, "hello")
+    # Others have made batches under the usual key.
+    chunk = input_of(provider, "hello", key=ChunkKey("job_1-0-7-1"))
 
     file = (await provider.stage(chunk)).id
     batch = await provider.create(chunk, file)
@@ -86,6 +87,22 @@ async def test_a_server_that_does_not_answer_is_not_taken_for_one_without(
         await provider.stage(chunk)
 
     assert (await provider.stage(chunk)).id.startswith("file-")
+
+
+async def test_a_gateway_that_wakes_up_late_hides_no_batch(
+    connected: Connect, batch_simulator: Simulator
+) -> None:
+    provider = connected("/openai/v1")
+    chunk = input_of(provider, "hello", key=ChunkKey("job_9-0-1-1"))
+    batch = await provider.create(chunk, (await provider.stage(chunk)).id)
+    batch_simulator.rule(match={"operation": "file_list"}, then={"status": 404}, times=1)
+    another = connected("/openai/v1")
+    await another.stage(chunk)
+
+    found = await another.find(chunk, since=datetime(2026, 1, 1, tzinfo=UTC))
+
+    assert found is not None
+    assert found.id == batch.id
 
 
 def test_without_storage_of_ours_nothing_can_be_run() -> None:

@@ -19,7 +19,7 @@ from shared.ports.queue import Message, Queue
 from tests.local.servicebus.process import Emulator, running, with_policies
 
 QUEUE = "documents"
-SOON = 10.0
+SOON = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

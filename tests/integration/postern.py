@@ -11,7 +11,7 @@ type Json = dict[str, Any]
 
 FINISHED = frozenset({"completed", "partial", "failed", "cancelled"})
 OUTCOMES = ("succeeded", "refused", "truncated", "invalid", "failed", "expired", "cancelled")
-PATIENCE = 45.0
+PATIENCE = 90.0
 BETWEEN_LOOKS = 0.1
 
 

@@ -8,7 +8,7 @@ import httpx2
 
 from tests.integration.postern import Json
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Provider:

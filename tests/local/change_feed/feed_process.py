@@ -72,7 +72,7 @@ class FeedProcess:
     def start(self) -> None:
         with self._errors.open("ab") as errors:
             self._process = subprocess.Popen(self._command, env=self._environment, stderr=errors)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline and self._process.poll() is None:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return

@@ -55,7 +55,7 @@ class HostProcess:
 
     def wait_until_ready(self) -> dict[str, Any]:
         """Its status; fails the test when it does not come up."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline and self._process.poll() is None:
             try:
                 with urllib.request.urlopen(f"{self.url}/admin/host/status", timeout=2) as response:

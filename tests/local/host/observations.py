@@ -24,7 +24,7 @@ class Observations:
         return self._log.read_bytes().split(b"\n") if self._log.exists() else []
 
     async def after(
-        self, count: int, function: str, *, seconds: float = 20.0, **values: object
+        self, count: int, function: str, *, seconds: float = 60.0, **values: object
     ) -> list[Entry]:
         """The same, once there are `count` of them; fails the test when they do not come."""
         found: list[Entry] = []
@@ -37,7 +37,7 @@ class Observations:
         return found
 
 
-async def until(condition: Callable[[], bool], what: str, *, seconds: float = 20.0) -> None:
+async def until(condition: Callable[[], bool], what: str, *, seconds: float = 60.0) -> None:
     """Wait for something that another process does."""
     try:
         async with asyncio.timeout(seconds):

@@ -18,8 +18,8 @@ async def begin(http: aiohttp.ClientSession, name: str, value: Any, *, instance:
 
 
 async def end(http: aiohttp.ClientSession, instance: str) -> dict[str, Any]:
-    """The final status; fails when there is none within fifteen seconds."""
-    for _ in range(300):
+    """The final status; fails when there is none within a minute."""
+    for _ in range(1200):
         async with http.get(f"/orchestrations/{instance}") as response:
             state = dict(await response.json())
         if state["status"] in {"COMPLETED", "FAILED", "TERMINATED"}:

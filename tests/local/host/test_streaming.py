@@ -35,7 +35,7 @@ async def seen(http: aiohttp.ClientSession, what: str) -> int:
 
 
 async def comes_true(http: aiohttp.ClientSession, what: str, *, more_than: int) -> bool:
-    for _ in range(100):
+    for _ in range(1200):
         if await seen(http, what) > more_than:
             return True
         await asyncio.sleep(0.05)

@@ -14,7 +14,7 @@ QUEUES: dict[str, dict[str, Any]] = {
     "poison": {"maxDeliveryCount": 3},
     "buried": {},
     "expiring-lock": QUICK,
-    "renewed-lock": QUICK,
+    "renewed-lock": {**QUICK, "lockDuration": "PT5S"},
     "deferred": {},
     "scheduled": {},
     "peeked": {},
@@ -28,7 +28,7 @@ QUEUES: dict[str, dict[str, Any]] = {
 }
 WITH_DEAD_LETTERS = ("poison", "buried", "short-lived")
 OWN_RECEIVERS = ("deleted", "many", "prefetched", "orphaned")
-SOON = 10
+SOON = 60
 ALREADY = 0.3
 
 

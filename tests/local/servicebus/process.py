@@ -14,7 +14,7 @@ from urllib.request import urlopen
 
 from local.servicebus.definitions import connection_string
 
-STARTS_WITHIN_SECONDS = 20
+STARTS_WITHIN_SECONDS = 60
 
 
 def free_port() -> int:

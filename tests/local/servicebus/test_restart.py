@@ -28,7 +28,7 @@ QUEUES: dict[str, dict[str, Any]] = {
 }
 KILLS = 3
 MESSAGES = 300
-DEADLINE_SECONDS = 30
+DEADLINE_SECONDS = 60
 
 
 @pytest.fixture

@@ -188,7 +188,7 @@ async def test_a_renewed_lock_keeps_the_message_beyond_its_first_lock(links: Lin
             await receiver.renew_message_lock(message)
             await asyncio.sleep(0.5)
 
-    redelivered, _ = await asyncio.gather(receiver.receive_messages(1, max_wait_time=3), renew())
+    redelivered, _ = await asyncio.gather(receiver.receive_messages(1, max_wait_time=6), renew())
 
     assert redelivered == []
     await receiver.complete_message(message)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[3]
-READY_SECONDS = 20.0
+READY_SECONDS = 60.0
 
 
 def free_port() -> int:

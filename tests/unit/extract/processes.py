@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 
 
 def children_of(pid: int | None) -> list[int]:
