@@ -20,7 +20,8 @@ CONTAINER_APP = (ROOT / "infra" / "container-apps" / "main.bicep").read_text()
 OF_THE_HOST = {
     *("FUNCTIONS_WORKER_RUNTIME", "FUNCTIONS_REQUEST_BODY_SIZE_LIMIT", "AzureFunctionsWebHost__hostid"),
     *(f"AzureWebJobsStorage__{kind}ServiceUri" for kind in ("blob", "queue", "table")),
-    *("APPLICATIONINSIGHTS_CONNECTION_STRING", "AzureWebJobsSecretStorageType"),
+    *("APPLICATIONINSIGHTS_AUTHENTICATION_STRING", "APPLICATIONINSIGHTS_CONNECTION_STRING"),
+    "AzureWebJobsSecretStorageType",
 }
 DISABLED = re.compile(r"AzureWebJobs_(\w+)_Disabled")
 PROBES = {"healthz", "readyz"}
