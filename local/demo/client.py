@@ -1,7 +1,10 @@
 """The calls of Postern that the demo makes, the way any client would make them."""
 
+import asyncio
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from local.demo.trouble import DemoFailed
 from local.demo.views import JobView, ReportView
 
 _PIECE_BYTES = 64 * 1024
+_TRIES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +60,17 @@ class Postern:
                     out.write(piece)
 
     async def _call(self, method: str, path: str, *, body: Mapping[str, object] | None = None) -> bytes:
+        """Asks again as long as the answer is to come back later, which on a busy machine happens."""
         data = None if body is None else msgspec.json.encode(body)
-        async with self.session.request(
-            method, self.base + path, data=data, headers=self._headers()
-        ) as response:
-            await _succeeded(response, f"{method} {path}")
-            return await response.read()
+        headers = self._headers() | {"idempotency-key": uuid.uuid4().hex}
+        for tries_left in reversed(range(_TRIES)):
+            async with self.session.request(method, self.base + path, data=data, headers=headers) as response:
+                if response.status != HTTPStatus.SERVICE_UNAVAILABLE or not tries_left:
+                    await _succeeded(response, f"{method} {path}")
+                    return await response.read()
+                wait = float(response.headers.get("retry-after", "1"))
+            await asyncio.sleep(wait)
+        raise AssertionError("the last try returns or raises")
 
     def _headers(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self.key}", "content-type": "application/json"}

@@ -17,6 +17,9 @@ PROJECT = Path(__file__).parent.parent.parent
 AZURITE_SIGNALS = Path(__file__).parent / "azurite_signals.cjs"
 QUEUES = ("documents", "storage-events")
 BLOB_WEBHOOK = "/runtime/webhooks/blobs?functionName=Host.Functions.claim_document"
+# Longer than clients keep an idle connection: one that is closed under them fails their next call, and on a busy
+# machine several in a row. Azurite's own is 5 s.
+KEEP_ALIVE_SECONDS = 300
 _QUEUE = {
     "lockDuration": "PT15S",
     "maxDeliveryCount": 5,
@@ -140,7 +143,12 @@ def azurite(layout: Layout) -> Process:
     data.mkdir(exist_ok=True)
     servers = [(kind, layout.ports[kind]) for kind in ("blob", "queue", "table")]
     listening = [
-        part for kind, port in servers for part in (f"--{kind}Host", "127.0.0.1", f"--{kind}Port", str(port))
+        part
+        for kind, port in servers
+        for part in (
+            *(f"--{kind}Host", "127.0.0.1", f"--{kind}Port", str(port)),
+            *(f"--{kind}KeepAliveTimeout", str(KEEP_ALIVE_SECONDS)),
+        )
     ]
     return Process(
         name="azurite",

@@ -1,6 +1,7 @@
 """The composition root: the one place where ports meet adapters, and the only reader of the environment."""
 
 import os
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
 from threading import Thread
@@ -123,7 +124,7 @@ def build(parts: Parts) -> App:
     heart = Heart(pulses=stores.pulses, clock=parts.clock, policy=parts.policy)
     clear = ClearChunk(chunks=stores.chunks)
     collect = CollectChunk(chunks=stores.chunks, blobs=parts.blobs, clock=parts.clock, notice=notice)
-    accept = _accept(parts, stores)
+    accept = _accept(parts, stores, notice)
     delete_file = DeleteFile(files=stores.files, lapses=stores.lapses, blobs=parts.blobs, clock=parts.clock)
     documents = DocumentLane(
         DocumentPorts(
@@ -256,14 +257,25 @@ class _Stores:
         self.lapses = Lapses(tables)
 
 
-def _run_task(parts: Parts, notice: Notice) -> RunTask:
+def _alarm(parts: Parts, notice: Notice) -> Callable[[Deployment, NotAdmitted], Awaitable[None]]:
     async def alarm(deployment: Deployment, why: NotAdmitted) -> None:
         await notice.not_admitted(deployment.name, why, parts.clock.now())
 
+    return alarm
+
+
+def _run_task(parts: Parts, notice: Notice) -> RunTask:
+    alarm = _alarm(parts, notice)
     pace = Pace(clock=parts.clock, sleep=parts.sleep, instances=parts.policy.max_instances)
     return RunTask(
         catalog=parts.catalog,
-        ways=Ways(models=parts.models, prices=parts.prices, tokens=parts.tokens, pace=pace, alarm=alarm),
+        ways=Ways(
+            models=parts.models,
+            prices=parts.prices,
+            tokens=parts.tokens,
+            pace=pace,
+            alarm=alarm,
+        ),
         schemas=parts.schemas,
         splitter=parts.splitter,
         windows=parts.windows,
@@ -274,7 +286,7 @@ def _take_file(parts: Parts, stores: _Stores) -> TakeFile:
     return TakeFile(files=stores.files, blobs=parts.blobs, catalog=parts.catalog, clock=parts.clock)
 
 
-def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
+def _accept(parts: Parts, stores: _Stores, notice: Notice) -> AcceptJob:
     return AcceptJob(
         jobs=stores.jobs,
         pulses=stores.pulses,
@@ -285,7 +297,11 @@ def _accept(parts: Parts, stores: _Stores) -> AcceptJob:
         blobs=parts.blobs,
         catalog=parts.catalog,
         check=CheckJob(
-            blobs=parts.blobs, providers=parts.providers, schemas=parts.schemas, tokens=parts.tokens
+            blobs=parts.blobs,
+            providers=parts.providers,
+            schemas=parts.schemas,
+            tokens=parts.tokens,
+            alarm=_alarm(parts, notice),
         ),
         clock=parts.clock,
         policy=parts.policy,

@@ -39,6 +39,11 @@ class Policy:
         return min(self.poll, timedelta(seconds=30))
 
     @property
+    def output_lag(self) -> timedelta:
+        """How long an output that must be there may be missing before it counts as lost: it is paid for."""
+        return 10 * self.hiccup
+
+    @property
     def late_poll(self) -> timedelta:
         """A late batch is asked about less often: it has shown that it is in no hurry."""
         return 4 * self.poll

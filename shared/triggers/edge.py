@@ -112,6 +112,9 @@ async def answer(
     except ClientDisconnect:
         return Response(status_code=499)
     except PosternError as error:
+        if isinstance(error, TryAgainLater):
+            # The caller is told to wait; why is for operators.
+            log.warning("http.try_again", extra={"route": request.url.path, "why": str(error)})
         return refuse(error)
     except Exception as error:
         # The last stop before the host, which would answer with nothing a client could use.

@@ -11,6 +11,7 @@ from shared.domain.errors import (
     Conflict,
     GiveUp,
     IllegalMove,
+    NotAdmitted,
     NotFound,
     RateLimited,
     Rejected,
@@ -103,6 +104,9 @@ def short(name: str) -> str:
     return f"'{printable(name)}'" if len(name) <= MAX_NAME else f"'{printable(name)}...'"
 
 
+_SHUT: Final = "whoever runs Postern has been told to mend its key or role; try again when that is done"
+
+
 def problem(error: Exception) -> tuple[int, dict[str, object]]:
     """The HTTP status and the problem document. What we did not raise on purpose is told to nobody."""
     status, code, title, detail = _described(error)
@@ -156,6 +160,8 @@ def _described(error: Exception) -> tuple[int, str, str, str]:
             return _described_conflict(error)
         case Rejected():
             return 422, error.code, Unusable.title, str(error)
+        case NotAdmitted():
+            return 503, "not_admitted", "The deployment refuses the app", _SHUT
         case TryAgainLater():
             return 503, "try_again", "Something we need does not answer", "try again in a few seconds"
         case GiveUp():

@@ -4,12 +4,13 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
+import httpx2
 import pytest
 
 from shared.adapters.providers.anthropic.provider import connect
 from shared.adapters.providers.connection import Connection
 from shared.domain.catalog import Deployment
-from shared.domain.errors import NotAdmitted, NotFound, RateLimited, TryAgainLater, Unknowable
+from shared.domain.errors import Ambiguous, NotAdmitted, NotFound, RateLimited, TryAgainLater, Unknowable
 from shared.domain.ids import BatchId, ChunkKey, DeploymentName, FileId
 from shared.ports.providers import BatchProvider, ChunkInput, RemoteBatch
 from tests.contract.batching.anthropic import anthropic
@@ -181,3 +182,42 @@ async def test_an_older_version_goes_out_as_the_catalogue_says(batch_simulator: 
         assert provider.objection(input_of(provider).endpoint, warm) is None
     finally:
         await provider.close()
+
+
+async def raw(service: Service, url: str, batch: BatchId) -> dict[str, Any]:
+    async with httpx2.AsyncClient(headers={"x-api-key": "somebody else"}) as client:
+        return dict((await client.get(f"{url}/anthropic/v1/messages/batches/{batch}")).json())
+
+
+async def test_a_batch_that_has_not_been_counted_yet_may_be_ours(
+    anthropic_service: Service, batch_simulator: Simulator
+) -> None:
+    """It is neither taken on a guess nor taken for absent, which would buy it again."""
+    provider = anthropic_service.provider
+    chunk = input_of(provider, "one", "two")
+    told = await raw(anthropic_service, batch_simulator.url, (await send(provider, chunk)).id)
+    nothing = dict.fromkeys(told["request_counts"], 0)
+    for counts in (None, nothing):
+        listed = {"data": [{**told, "request_counts": counts}], "has_more": False}
+        a_rule(batch_simulator, "list", status=200, body=listed)
+
+        with pytest.raises(Ambiguous):
+            await provider.find(chunk, since=anthropic_service.start)
+
+
+async def test_an_ended_batch_whose_results_have_no_address_yet_has_lost_nothing(
+    anthropic_service: Service, batch_simulator: Simulator
+) -> None:
+    provider = anthropic_service.provider
+    batch = await create(anthropic_service, "one")
+    await anthropic_service.finish(batch.id)
+    told = await raw(anthropic_service, batch_simulator.url, batch.id)
+    a_rule(batch_simulator, "retrieve", status=200, body={**told, "results_url": None})
+
+    with pytest.raises(TryAgainLater):
+        await download(provider, FileId(batch.id))
+
+    gone = {**told, "results_url": None, "archived_at": told["ended_at"]}
+    a_rule(batch_simulator, "retrieve", status=200, body=gone)
+    with pytest.raises(NotFound):
+        await download(provider, FileId(batch.id))

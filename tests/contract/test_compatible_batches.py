@@ -89,6 +89,22 @@ async def test_a_server_that_does_not_answer_is_not_taken_for_one_without(
     assert (await provider.stage(chunk)).id.startswith("file-")
 
 
+async def test_a_gateway_that_wakes_up_late_hides_no_batch(
+    connected: Connect, batch_simulator: Simulator
+) -> None:
+    provider = connected("/openai/v1")
+    chunk = input_of(provider, "hello", key=ChunkKey("job_9-0-1-1"))
+    batch = await provider.create(chunk, (await provider.stage(chunk)).id)
+    batch_simulator.rule(match={"operation": "file_list"}, then={"status": 404}, times=1)
+    another = connected("/openai/v1")
+    await another.stage(chunk)
+
+    found = await another.find(chunk, since=datetime(2026, 1, 1, tzinfo=UTC))
+
+    assert found is not None
+    assert found.id == batch.id
+
+
 def test_without_storage_of_ours_nothing_can_be_run() -> None:
     connection = Connection(clock=StoppedClock(), key=lambda name: "secret")
 

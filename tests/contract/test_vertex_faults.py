@@ -166,3 +166,24 @@ async def test_a_model_that_is_not_there_is_the_operators_to_mend(
 async def test_what_is_no_id_of_a_job_is_not_found(service: Service) -> None:
     with pytest.raises(NotFound):
         await service.provider.retrieve(BatchId("../../secrets"))
+
+
+async def test_a_page_with_nothing_on_it_is_not_the_end_of_a_list(
+    batch_simulator: Simulator, service: Service
+) -> None:
+    chunk = input_of(service.provider, "one")
+    batch = await service.provider.create(chunk, (await service.provider.stage(chunk)).id)
+    empty = {"batchPredictionJobs": [], "nextPageToken": "1"}
+    rule = {"match": {"operation": "list"}, "then": {"body": empty}, "times": 2}
+    batch_simulator.send("POST", "rules", [rule])
+
+    with pytest.raises(TryAgainLater, match="circles"):
+        await service.provider.find(chunk, since=service.start)
+
+    rule = {"match": {"operation": "list"}, "then": {"body": {"nextPageToken": ""}}, "times": 1}
+    first = {"match": {"operation": "list"}, "then": {"body": empty}, "times": 1}
+    batch_simulator.send("POST", "rules", [first, rule])
+    assert await service.provider.find(chunk, since=service.start) is None
+    found = await service.provider.find(chunk, since=service.start)
+    assert found is not None
+    assert found.id == batch.id

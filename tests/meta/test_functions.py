@@ -1,6 +1,7 @@
 """The functions that the host indexes are exactly the ones we mean, and each of them is thin."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -139,3 +140,20 @@ def test_function_app_registers_blueprints_and_does_nothing_else() -> None:
     assert all(isinstance(node, allowed) for node in tree.body)
     (loop,) = [node for node in tree.body if isinstance(node, ast.For)]
     assert [ast.unparse(node) for node in loop.body] == ["app.register_functions(blueprint)"]
+
+
+# What is posted and brings no work: it plans, keeps bytes, or ends something.
+BRINGS_NO_WORK = {
+    *("estimate_job", "cancel_job", "make_upload"),
+    *("openai_upload_file", "openai_cancel_batch", "azure_upload_file", "azure_cancel_batch"),
+}
+
+
+def test_whoever_drains_switches_off_every_function_that_lets_work_in() -> None:
+    page = (ROOT / "docs/how-to/upgrade.md").read_text()
+    posted = {name for name, (_, called, _) in FUNCTIONS.items() if called.startswith("POST ")}
+
+    [step] = re.findall(r"^1\. Switch off what lets work in: (.+?)\. ", page, re.MULTILINE)
+
+    assert posted >= BRINGS_NO_WORK
+    assert set(re.findall(r"`(\w+)`", step)) == posted - BRINGS_NO_WORK | {"gather_documents"}

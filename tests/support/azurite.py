@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from local.launcher.processes import KEEP_ALIVE_SECONDS
 from tests.support.identity import write_certificate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,6 +94,7 @@ def _command(data: Path) -> list[str]:
     options = ["--skipApiVersionCheck", "--disableTelemetry", "--location", str(data)]
     for service in ("blob", "queue", "table"):
         options += [f"--{service}Host", "127.0.0.1", f"--{service}Port", "0"]
+        options += [f"--{service}KeepAliveTimeout", str(KEEP_ALIVE_SECONDS)]
     return [str(PROGRAM), *options]
 
 

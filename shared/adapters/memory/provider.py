@@ -315,7 +315,7 @@ class MemoryProvider:
             random.Random(batch.id).shuffle(output)  # noqa: S311 - repeatable disorder, no secret
         return replace(
             ended,
-            output_file=self._result_file(output),
+            output_file=self._result_file(output, empty=results.completed > 0),
             error_file=self._result_file(results.errors),
             completed=results.completed,
             failed=results.failed,
@@ -325,8 +325,9 @@ class MemoryProvider:
     def _lines(self, batch: _Batch) -> list[Line]:
         return _lines_of(self._present(batch.input_file).content)
 
-    def _result_file(self, lines: list[bytes]) -> FileId | None:
-        return self._stored(b"".join(lines), kept=OUTPUT_KEPT).id if lines else None
+    def _result_file(self, lines: list[bytes], *, empty: bool = False) -> FileId | None:
+        """None for one without lines, unless it may be `empty`."""
+        return self._stored(b"".join(lines), kept=OUTPUT_KEPT).id if lines or empty else None
 
 
 def _lines_of(content: bytes) -> list[Line]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from shared.domain.chunks import Chunk, ChunkEvent
-from shared.domain.errors import NotFound
+from shared.domain.errors import NotFound, TryAgainLater
 from shared.domain.findings import Finding, FindingKind
 from shared.domain.ids import FileId
 from shared.domain.jobs import Job
@@ -20,6 +20,8 @@ from shared.wire.paths import JobPaths
 class CollectChunk:
     """Safe to repeat: the same bytes go to the same place.
 
+    A file that cannot be found may be too new: until the chunk is due, it is asked for again.
+
     Fixes what settling may not decide twice: the moment of booking, and whether anything is sent again.
     """
 
@@ -35,18 +37,23 @@ class CollectChunk:
             (chunk.remote.error_file, paths.raw_errors(chunk.n)),
         ):
             if file is not None:
-                await self._copy(job, file, path, provider)
+                await self._copy(job, chunk, file, path, provider)
         collected = replace(
-            chunk.after(ChunkEvent.COLLECT), booked_at=self.clock.now(), last_try=job.is_cancelling
+            chunk.after(ChunkEvent.COLLECT),
+            booked_at=self.clock.now(),
+            last_try=job.is_cancelling,
+            due_at=None,
         )
         return await self.chunks.replace(stored, collected)
 
-    async def _copy(self, job: Job, file: FileId, path: str, provider: BatchProvider) -> None:
+    async def _copy(self, job: Job, chunk: Chunk, file: FileId, path: str, provider: BatchProvider) -> None:
         try:
             await self.blobs.write(path, provider.download(file), content_type="application/jsonl")
         except NotFound:
             if await self.blobs.head(path):
                 return  # an earlier try has it, and the provider's copy is gone since
+            if chunk.due_at is not None and self.clock.now() < chunk.due_at:
+                raise TryAgainLater(f"file {file} of job {job.id} cannot be found yet") from None
             await self._lost(job, file)
 
     async def _lost(self, job: Job, file: FileId) -> None:

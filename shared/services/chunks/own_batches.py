@@ -50,7 +50,7 @@ class OwnBatches:
     async def awaited(self, provider: str, requests: int | None, *, besides: ChunkKey | None = None) -> bool:
         """Whether a chunk of so many requests may have a batch that it has not on record."""
         async for intent in self.batches.intents(provider):
-            if intent.key == besides or intent.requests != requests:
+            if intent.key == besides or requests not in (None, intent.requests):
                 continue
             if await self._is_open(intent.key):
                 return True

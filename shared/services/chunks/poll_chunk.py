@@ -42,6 +42,8 @@ class PollChunk:
             return await self._running(job, stored, batch, provider)
         if batch.out_of_capacity:
             return await self._back_to_waiting(stored)
+        if (wait := await self._until_named(stored, batch)) is not None:
+            return wait
         return await self._ended(job, stored, batch, provider)
 
     async def _running(
@@ -84,6 +86,17 @@ class PollChunk:
             ),
         )
 
+    async def _until_named(self, stored: Stored[Chunk], batch: RemoteBatch) -> Wait | None:
+        """A batch may be told to have ended, with answers, before it is told where they are."""
+        chunk, now = stored.value, self.clock.now()
+        if batch.output_file is not None or not batch.completed:
+            return None
+        if chunk.due_at is None:
+            await self.chunks.replace(stored, replace(chunk, due_at=now + self.policy.output_lag))
+        elif now >= chunk.due_at:
+            return None
+        return Wait(self.policy.hiccup)
+
     async def _ended(
         self, job: Job, stored: Stored[Chunk], batch: RemoteBatch, provider: BatchProvider
     ) -> Stored[Chunk]:
@@ -103,6 +116,7 @@ class PollChunk:
             end_code=batch.code,
             end_message=(batch.message or "")[:500] or None,
             remote=remote,
+            due_at=self.clock.now() + self.policy.output_lag,
         )
         if ended.end is BatchEnd.EXPIRED:
             await self._expired(job, chunk, batch)

@@ -1,7 +1,7 @@
 """Everything that can be told about a posted job before anything is written."""
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import batched
@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from shared.domain.catalog import Alias, Catalog, Deployment, Endpoint, Tenant
+from shared.domain.errors import NotAdmitted
 from shared.domain.ids import AliasName, TenantId
 from shared.domain.jobs import NO_DEPLOYMENT, SourceKind
 from shared.ports.blobs import Blobs
@@ -63,6 +64,7 @@ class CheckJob:
     providers: Providers
     schemas: Schemas
     tokens: Tokens
+    alarm: Callable[[Deployment, NotAdmitted], Awaitable[None]]
 
     async def __call__(self, tenant: Tenant, body: JobBody, size: int, catalog: Catalog) -> Checked:
         """Raise `InputErrors`, `Unusable`, or `NotFound` for an unknown alias. `size`: bytes of the body."""
@@ -71,8 +73,7 @@ class CheckJob:
             return _unaddressed(body)
         alias = catalog.alias(body.alias)
         deployment = _deployment(catalog, alias)
-        await self.providers.prepare(deployment)
-        traits = self.providers.batch(deployment).traits
+        traits = await self._traits(deployment)
         spec = _spec(body)
         if body.output_schema is not None:
             self.schemas.checker(body.output_schema)
@@ -89,6 +90,15 @@ class CheckJob:
             in_full=in_full,
             window=traits.window,
         )
+
+    async def _traits(self, deployment: Deployment) -> Traits:
+        await self.providers.prepare(deployment)
+        try:
+            return self.providers.batch(deployment).traits
+        except NotAdmitted as why:
+            # No job is made that could wait, so nobody else would tell.
+            await self.alarm(deployment, why)
+            raise
 
     async def _check_lines(
         self,

@@ -1,7 +1,8 @@
 """Create a batch: a job like any other, made of a file that names its alias itself.
 
 A client that lost our answer asks again and says so: then it gets the batch that was made, or is being made,
-of the same wish. Without saying so it gets a new one.
+of the same wish. Without saying so it gets a new one,
+unless it is the call that was asked again: held up on its way, it may come in last.
 """
 
 import hashlib
@@ -29,6 +30,8 @@ log = logging.getLogger(__name__)
 # The official clients wait ten minutes for an answer and try three times. What is older is another wish.
 REMEMBERED: Final = timedelta(minutes=35)
 TRIES: Final = 3
+# A call that its client has given up ends after 230 s at the latest, wherever it was held up.
+UNDER_WAY: Final = timedelta(minutes=4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +66,10 @@ class CreateBatch:
         for _ in range(TRIES):
             now = self.clock.now()
             found = await self.replies.find(tenant.id, wish)
-            if again and found is not None and found.value.begun_at + REMEMBERED > now:
+            if found is not None and _is_same(found.value, now, again=again):
                 log.info("batch.asked_again", extra={"job_id": found.value.job_id, "tenant": tenant.id})
                 return found.value.job_id
-            reply = _reply(wish, now)
+            reply = _reply(wish, now, UNDER_WAY if again else timedelta(0))
             try:
                 if found is None:
                     await self.replies.add(tenant.id, wish, reply)
@@ -78,6 +81,12 @@ class CreateBatch:
         raise TryAgainLater("several calls ask for the same batch at once")
 
 
-def _reply(wish: str, now: datetime) -> Reply:
+def _is_same(made: Reply, now: datetime, *, again: bool) -> bool:
+    """Whether this call wants the batch that has been made."""
+    return now < (made.begun_at + REMEMBERED if again else made.held_until)
+
+
+def _reply(wish: str, now: datetime, held: timedelta) -> Reply:
+    """`held`: for so long the first call may come in after the one that repeated it."""
     new_id = batch_id(int(now.timestamp() * 1000), uuid.uuid4().hex[:16])
-    return Reply(body_digest=wish, job_id=new_id, begun_at=now, held_until=now)
+    return Reply(body_digest=wish, job_id=new_id, begun_at=now, held_until=now + held)

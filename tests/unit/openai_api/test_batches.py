@@ -11,7 +11,7 @@ from openai.types import Batch
 from shared.adapters.memory.provider import Course
 from shared.adapters.memory.provider_rows import Fate
 from shared.domain.chunks import BatchEnd
-from shared.services.door.create_batch import REMEMBERED
+from shared.services.door.create_batch import REMEMBERED, UNDER_WAY
 from tests.support.openai_world import OpenAIWorld, lines_of
 from tests.support.world import SUPPORT, a_body
 
@@ -371,6 +371,27 @@ async def test_a_client_that_lost_the_answer_gets_the_batch_that_was_made(world:
     assert repeated == [first.id] * 2
     assert newest == deliberate
     assert len({first.id, other, deliberate, much_later}) == 4
+
+
+async def test_the_call_that_was_asked_again_may_come_in_last(world: OpenAIWorld) -> None:
+    client = world.client()
+    file = await client.files.create(file=("in.jsonl", ONE), purpose="batch")
+
+    async def asked(count: int) -> str:
+        batch = await client.batches.create(
+            input_file_id=file.id,
+            endpoint="/v1/chat/completions",
+            completion_window="24h",
+            extra_headers={"x-stainless-retry-count": str(count)},
+        )
+        return batch.id
+
+    ids = [await asked(1), await asked(0), await asked(2)]
+    world.clock.advance(UNDER_WAY)
+    deliberate = await asked(0)
+
+    assert ids == [ids[0]] * 3
+    assert deliberate != ids[0]
 
 
 async def test_it_gets_it_also_when_the_file_is_gone_meanwhile(world: OpenAIWorld) -> None:

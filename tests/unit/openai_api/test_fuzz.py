@@ -34,7 +34,9 @@ headers = st.dictionaries(
     st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=60),
     max_size=3,
 )
-fuzzed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+fuzzed = settings(
+    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 async def ask(world: OpenAIWorld, method: str, path: str, **more: Any) -> None:

@@ -484,6 +484,35 @@ async def test_a_listing_that_repeats_itself_ends(provider: OpenAIBatches, stub:
     assert len(stub.calls("list")) == 2
 
 
+async def test_a_listing_that_goes_round_in_circles_proves_nothing(
+    provider: OpenAIBatches, stub: AzureStub
+) -> None:
+    stub.add_batch()
+    stub.add_batch()
+
+    async def one_of_two(request: web.Request) -> web.StreamResponse:
+        other = "batch_1" if request.query.get("after") == "batch_0" else "batch_0"
+        return web.json_response({"data": [stub.batches[other]], "has_more": True})
+
+    stub.script("list", *[one_of_two] * 10)
+
+    with pytest.raises(TryAgainLater, match="circles"):
+        await provider.find(chunk_input(KEY), since=BEGIN)
+    assert len(stub.calls("list")) == 3
+
+
+async def test_a_full_page_that_comes_again_proves_nothing(provider: OpenAIBatches, stub: AzureStub) -> None:
+    page = [stub.add_batch() for _ in range(100)]
+
+    async def again(request: web.Request) -> web.StreamResponse:
+        return web.json_response({"data": page, "has_more": True})
+
+    stub.script("list", *[again] * 10)
+
+    with pytest.raises(TryAgainLater, match="circles"):
+        await provider.find(chunk_input(KEY), since=BEGIN)
+
+
 async def test_a_refused_cancel_of_a_running_batch_is_an_error(
     provider: OpenAIBatches, stub: AzureStub
 ) -> None:

@@ -285,6 +285,35 @@ async def test_a_request_at_which_the_server_always_fails_does_not_hold_up_the_o
     assert bench.server.asked.count("q2") == 5
 
 
+async def test_what_was_under_way_when_a_slice_broke_off_is_kept(bench: Bench) -> None:
+    """A gateway that forbids one question costs no other's answer."""
+    await bench.created(4)
+    all_asked, go_on = asyncio.Event(), asyncio.Event()
+
+    async def forbid_one(text: str) -> None:
+        if len(bench.server.asked) == 4:
+            all_asked.set()
+        await all_asked.wait()
+        if text == "q1":
+            raise NotAdmitted("403")
+        await go_on.wait()
+
+    bench.server.in_the_way = forbid_one
+    slice_ = asyncio.create_task(bench.worker(ceiling=8).retrieve(BATCH))
+    await all_asked.wait()
+    for _ in range(100):
+        await asyncio.sleep(0)
+    go_on.set()
+    with pytest.raises(NotAdmitted):
+        await slice_
+
+    bench.server.in_the_way = None
+    ended = await looked_at(bench)
+
+    assert (ended.end, ended.completed) == (BatchEnd.COMPLETED, 4)
+    assert sorted(bench.server.asked) == ["q0", "q1", "q1", "q2", "q3"]
+
+
 async def test_a_refused_key_is_said_and_frees_the_batch(bench: Bench) -> None:
     await bench.created(3)
 

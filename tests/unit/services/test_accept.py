@@ -10,17 +10,19 @@ import msgspec
 import pytest
 
 from shared.bootstrap import App
-from shared.domain.catalog import Endpoint, Tenant
-from shared.domain.errors import Conflict, NotFound, Rejected, TryAgainLater
+from shared.domain.catalog import Deployment, Endpoint, Tenant
+from shared.domain.errors import Conflict, NotAdmitted, NotFound, Rejected, TryAgainLater
+from shared.domain.findings import FindingKind
 from shared.domain.ids import JobId, TenantId
 from shared.domain.jobs import Job, JobStatus
 from shared.domain.objections import Objection
 from shared.domain.planning import Limits
 from shared.domain.pulses import Pulse
+from shared.ports.providers import BatchProvider
 from shared.services.sweeping.sweep import STILLBORN
 from shared.stores.pulses import Pulses
 from shared.wire.bodies import read_job
-from shared.wire.problems import InputErrors, Unusable
+from shared.wire.problems import InputErrors, Unusable, problem
 from tests.support.turns import race
 from tests.support.world import START, SUPPORT, World, a_body
 
@@ -266,3 +268,30 @@ async def test_a_job_is_late_when_its_provider_has_had_its_time(
     job = await world.submit(a_body(["a"], **({} if asked is None else {"deadline_hours": asked})))
 
     assert job.deadline_at - job.created_at == timedelta(hours=hours)
+
+
+class Shut:
+    """Every deployment's key is missing."""
+
+    async def prepare(self, deployment: Deployment) -> None:
+        return None
+
+    def batch(self, deployment: Deployment) -> BatchProvider:
+        raise NotAdmitted("app setting 'MISTRAL_API_KEY' is missing")
+
+
+async def test_a_deployment_that_cannot_be_reached_for_want_of_a_key_is_told_to_operators() -> None:
+    world = World()
+
+    check = replace(world.app.accept_job.check, providers=Shut())
+    app = replace(world.app, accept_job=replace(world.app.accept_job, check=check))
+
+    with pytest.raises(NotAdmitted) as refused:
+        await accept(world, app, a_body(["a"]), JobId("job_1"))
+
+    status, document = problem(refused.value)
+    assert (status, document["code"]) == (503, "not_admitted")
+    assert "MISTRAL_API_KEY" not in str(document)
+    [finding] = await world.findings(None)
+    assert finding.kind is FindingKind.NOT_ADMITTED
+    assert "MISTRAL_API_KEY" in finding.message

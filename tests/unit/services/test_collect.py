@@ -6,7 +6,7 @@ import pytest
 
 from shared.adapters.memory.provider_rows import Fate
 from shared.domain.chunks import ChunkState
-from shared.domain.errors import NotAdmitted, Rejected, TryAgainLater
+from shared.domain.errors import NotAdmitted, NotFound, Rejected, TryAgainLater
 from shared.domain.findings import FindingKind
 from shared.domain.jobs import Job
 from shared.wire.paths import JobPaths
@@ -73,6 +73,19 @@ async def test_an_output_that_lapsed_before_it_was_copied_is_found_and_bought_ag
     assert len(world.provider.created) == 2
     first, second = await world.ledger()
     assert first.unattributed == second.usage
+
+
+async def test_an_output_that_cannot_be_found_for_a_moment_is_asked_for_again() -> None:
+    world = World()
+    job = await an_ended_chunk(world)
+    world.provider.fail("download", *[NotFound("404")] * 3)
+
+    await world.engine.start(job.id, 1, tenant=job.tenant)
+    await world.run()
+
+    assert await world.findings() == []
+    assert await world.outcomes(job) == {"succeeded": 2}
+    assert len(world.provider.created) == 1
 
 
 async def test_an_output_that_an_earlier_try_has_copied_is_not_lost_when_it_lapses() -> None:

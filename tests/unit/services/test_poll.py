@@ -1,5 +1,6 @@
 """Asking the provider how a batch is doing."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,7 +9,9 @@ from shared.adapters.memory.provider import Course
 from shared.domain.chunks import BatchEnd, ChunkState
 from shared.domain.errors import NotFound, RateLimited, TryAgainLater
 from shared.domain.findings import FindingKind
+from shared.domain.ids import BatchId
 from shared.domain.jobs import Job
+from shared.ports.providers import RemoteBatch
 from tests.support.world import World, a_body
 
 POLL = 60
@@ -131,6 +134,44 @@ async def test_a_batch_ends_with_what_the_provider_says_of_it() -> None:
     assert chunk.remote.output_expires_at == world.clock.now() + timedelta(days=30)
     assert chunk.remote.usage == await world.bill()
     assert await kinds(world) == ["expired_batch"]
+
+
+async def test_answers_that_nobody_says_where_they_are_are_waited_for_and_not_bought_again() -> None:
+    world = World()
+    job = await world.planned(a_body(["one", "two"]))
+    retrieve, hidden = world.provider.retrieve, True
+
+    async def without_output(batch: BatchId) -> RemoteBatch:
+        seen = await retrieve(batch)
+        return replace(seen, output_file=None) if hidden else seen
+
+    world.provider.retrieve = without_output  # type: ignore[method-assign]
+    await world.engine.start(job.id, 1, tenant=job.tenant)
+    await world.advance(job)
+    assert (await world.chunk(job)).state is ChunkState.SUBMITTED
+
+    hidden = False
+    world.clock.advance(timedelta(minutes=4))
+    await world.run()
+
+    assert await world.outcomes(job) == {"succeeded": 2}
+    assert len(world.provider.created) == 1
+
+
+async def test_answers_that_never_come_are_given_up_after_a_while() -> None:
+    world = World()
+    job = await world.planned(a_body(["one", "two"]))
+    retrieve = world.provider.retrieve
+
+    async def without_output(batch: BatchId) -> RemoteBatch:
+        return replace(await retrieve(batch), output_file=None)
+
+    world.provider.retrieve = without_output  # type: ignore[method-assign]
+    await world.advance(job)
+    world.clock.advance(timedelta(minutes=5))
+    await world.advance(job)
+
+    assert (await world.chunk(job)).is_done
 
 
 async def test_reading_the_job_any_number_of_times_asks_the_provider_nothing_and_books_nothing() -> None:

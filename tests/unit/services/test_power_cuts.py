@@ -170,13 +170,13 @@ def two_chunks() -> Life:
 ENDS_WELL = Counter({"succeeded": 2, "failed/missing": 1, "refused/content_filter": 1})
 CANCELLED = Counter({"cancelled": 4})
 SCENES: dict[str, tuple[Callable[[], Life], Counter[str], int]] = {
-    "two rounds, a repeat, a missing and a filtered row": (Life, ENDS_WELL, 74),
-    "the first batch is refused for want of room": (partial(Life, full_at_first), ENDS_WELL, 84),
-    "the first batch expires": (partial(Life, expires_at_first), ENDS_WELL, 80),
-    "the answer to a create is lost": (partial(Life, loses_the_answer), ENDS_WELL, 76),
+    "two rounds, a repeat, a missing and a filtered row": (Life, ENDS_WELL, 76),
+    "the first batch is refused for want of room": (partial(Life, full_at_first), ENDS_WELL, 86),
+    "the first batch expires": (partial(Life, expires_at_first), ENDS_WELL, 82),
+    "the answer to a create is lost": (partial(Life, loses_the_answer), ENDS_WELL, 78),
     "cancelled while the batch runs": (partial(Life, runs_long, cancel), CANCELLED, 52),
     "two chunks side by side": (two_chunks, Counter({"succeeded": 4}), 66),
-    "batches carry no key": (partial(Life, has_no_keys), ENDS_WELL, 80),
+    "batches carry no key": (partial(Life, has_no_keys), ENDS_WELL, 82),
     "two chunks of one size whose batches carry no key": (
         two_chunks_without_keys,
         Counter({"succeeded": 4}),

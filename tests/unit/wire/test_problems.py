@@ -7,6 +7,7 @@ import pytest
 from shared.domain.errors import (
     Conflict,
     IllegalMove,
+    NotAdmitted,
     NotFound,
     RateLimited,
     Rejected,
@@ -41,6 +42,7 @@ from shared.wire.problems import (
         (NotAvailable("no"), 422, "not_available"),
         (Rejected("no", code="invalid_schema"), 422, "invalid_schema"),
         (TryAgainLater("table x"), 503, "try_again"),
+        (NotAdmitted("the key is missing"), 503, "not_admitted"),
         (ValueError("secret"), 500, "internal"),
     ],
 )

@@ -19,6 +19,7 @@ from shared.adapters.providers.anthropic.asked import Translator
 from shared.adapters.providers.anthropic.errors import translated
 from shared.adapters.providers.anthropic.objects import PAGE_SIZE, Found, Page, read_batch, read_page
 from shared.adapters.providers.common.faults import Call
+from shared.adapters.providers.common.paging import Progress
 from shared.adapters.providers.translation.asked_parts import Unaskable
 from shared.domain.catalog import Endpoint
 from shared.domain.chunks import read_chunk_key
@@ -93,17 +94,18 @@ class AnthropicBatches:
     async def find(self, chunk: ChunkInput, *, since: datetime) -> RemoteBatch | None:
         likely: list[RemoteBatch] = []
         async for batch in self._newer(since - _SKEW):
-            if batch.requests != chunk.requests or await chunk.is_taken(batch.id):
+            if batch.requests not in (None, chunk.requests) or await chunk.is_taken(batch.id):
                 continue
             has_ours = await self._holds(batch, chunk)
             if has_ours:
                 return batch
             if has_ours is None:
                 likely.append(batch)
-        if len(likely) > 1:
+        # One that does not tell its size yet may be anybody's.
+        if len(likely) > 1 or any(batch.requests is None for batch in likely):
             names = ", ".join(sorted(batch.id for batch in likely))
             raise Ambiguous(
-                f"{len(likely)} batches have {chunk.requests} requests and nobody's name: {names}"
+                f"{len(likely)} batches may have these {chunk.requests} requests and nobody's name: {names}"
             )
         return likely[0] if likely else None
 
@@ -171,8 +173,7 @@ class AnthropicBatches:
                 raise
 
     async def download(self, file: FileId) -> AsyncGenerator[bytes]:
-        if not (await self._look(file)).has_results:
-            raise NotFound(f"batch {file!r} has no results any more")
+        await self._check_results(file)
         try:
             with translated(Call(name=f"download of the results of {file!r}"), self._clock):
                 async with self._client.messages.batches.with_streaming_response.results(file) as answer:
@@ -181,6 +182,16 @@ class AnthropicBatches:
         except NotFound:
             # The batch says that they are there.
             raise TryAgainLater(f"the results of batch {file!r} cannot be fetched yet") from None
+
+    async def _check_results(self, batch: str) -> None:
+        """A batch tells that its results are gone; one that has only no address for them yet will have one."""
+        found = await self._look(batch)
+        if found.has_results:
+            return
+        created_at = found.batch.created_at
+        if found.is_archived or created_at is None or self._clock.now() > created_at + _RESULTS_KEPT:
+            raise NotFound(f"batch {batch!r} has no results any more")
+        raise TryAgainLater(f"the results of batch {batch!r} cannot be fetched yet")
 
     async def expiry(self, file: FileId) -> datetime | None:
         if read_chunk_key(file):
@@ -202,14 +213,17 @@ class AnthropicBatches:
     async def _newer(self, horizon: datetime) -> AsyncIterator[RemoteBatch]:
         """All batches from `horizon` on, newest first. One that does not tell its age may be new."""
         after: str | None = None
+        progress = Progress("list of batches")
         while True:
             page = await self._page(after)
             for batch in page.batches:
                 if not _is_older(batch, horizon):
                     yield batch
-            if page.after in (None, after) or _is_older(page.batches[-1], horizon):
+            if page.after is None or _is_older(page.batches[-1], horizon):
                 return
-            after = page.after
+            if page.after == after and len(page.batches) < PAGE_SIZE:
+                return  # a service without pages: this is all there is
+            after = progress.follow(page.after)
 
     async def _page(self, after: str | None) -> Page:
         query = {"limit": PAGE_SIZE} | ({"after_id": after} if after else {})

@@ -32,6 +32,7 @@ class _Batch(Struct):
     created_at: object = None
     expires_at: object = None
     results_url: object = None
+    archived_at: object = None
 
 
 class _Page(Struct):
@@ -45,10 +46,11 @@ _decode_page: Final = msgspec.json.Decoder(_Page).decode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """`has_results`: they can be fetched now."""
+    """`has_results`: they can be fetched now. `is_archived`: never again."""
 
     batch: RemoteBatch
     has_results: bool
+    is_archived: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,11 @@ class Page:
 
 def read_batch(content: bytes) -> Found:
     told = _decode_batch(content)
-    return Found(batch=_batch(told), has_results=isinstance(told.results_url, str) and told.results_url != "")
+    return Found(
+        batch=_batch(told),
+        has_results=isinstance(told.results_url, str) and told.results_url != "",
+        is_archived=told.archived_at is not None,
+    )
 
 
 def read_page(content: bytes) -> Page:
@@ -89,7 +95,8 @@ def _batch(told: _Batch) -> RemoteBatch:
         created_at=_time(told.created_at),
         end=_end(counts) if ended else None,
         output_file=FileId(told.id) if ended else None,
-        requests=sum(numbers) if len(numbers) == len(parts) else None,
+        # No batch is empty: one of nothing has not been counted yet.
+        requests=sum(numbers) or None if len(numbers) == len(parts) else None,
         completed=None if told_nothing else _count(counts.succeeded),
         failed=None if told_nothing else _count(counts.errored),
         expires_at=_time(told.expires_at),

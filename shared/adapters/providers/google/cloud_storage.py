@@ -11,6 +11,7 @@ from gcloud.aio.auth import Token
 from gcloud.aio.storage import Storage
 
 from shared.adapters.providers.common.faults import Call
+from shared.adapters.providers.common.paging import Progress
 from shared.adapters.providers.google.gemini_errors import translated
 from shared.adapters.providers.google.tokens import GoogleTokens
 from shared.domain.errors import NotFound, PosternError
@@ -63,14 +64,14 @@ class CloudBucket:
     async def below(self, prefix: str) -> list[StoredObject]:
         """In order of their names."""
         found: list[dict[str, Any]] = []
-        params = {"prefix": prefix}
+        params, progress = {"prefix": prefix}, Progress(f"list below {prefix!r}")
         while True:
             with self._translated(f"list below {prefix!r}"):
                 page = await self._storage.list_objects(self.name, params=params, timeout=_CALL_SECONDS)
                 found += page.get("items", [])
             if not page.get("nextPageToken"):
                 break
-            params = {"prefix": prefix, "pageToken": str(page["nextPageToken"])}
+            params = {"prefix": prefix, "pageToken": progress.follow(str(page["nextPageToken"]))}
         ages = await self._ages() if found else []
         with self._translated(f"list below {prefix!r}"):
             return sorted((_object(told, ages) for told in found), key=lambda found: found.name)

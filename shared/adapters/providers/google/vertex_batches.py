@@ -10,6 +10,7 @@ from typing import Any, Final
 from google.genai import types
 
 from shared.adapters.providers.common.faults import Call
+from shared.adapters.providers.common.paging import Progress
 from shared.adapters.providers.common.spool import spooled
 from shared.adapters.providers.google.cloud_storage import CloudBucket
 from shared.adapters.providers.google.gemini_client import GeminiClient
@@ -166,7 +167,13 @@ class VertexBatches:
         with self._translated("list of batches"):
             client = await self._client.ready()
             config = types.ListBatchJobsConfig(page_size=_PAGE_SIZE, filter=wanted)
-            return [read_job(job) async for job in await client.batches.list(config=config)]
+            pager, progress = await client.batches.list(config=config), Progress("list of batches")
+            # The SDK's own walk stumbles over a page with nothing on it.
+            jobs = [read_job(job) for job in pager.page]
+            while following := pager.config.get("page_token"):
+                progress.follow(following)
+                jobs += [read_job(job) for job in await pager.next_page()]
+            return jobs
 
     async def _names(self, file: FileId) -> list[str]:
         if not file.endswith("/"):

@@ -18,6 +18,7 @@ from mistralai.client.utils.logger import NoOpLogger
 
 from shared.adapters.providers.common.deployments import key_of, traits_of
 from shared.adapters.providers.common.faults import Call
+from shared.adapters.providers.common.paging import Progress
 from shared.adapters.providers.common.spool import Spooled, spooled
 from shared.adapters.providers.connection import Connection
 from shared.adapters.providers.mistral import bodies, rows
@@ -190,7 +191,7 @@ class MistralBatches:
 
     async def _newer(self, horizon: datetime, metadata: dict[str, str]) -> AsyncIterator[RemoteBatch]:
         """All batches from `horizon` on, newest first. One that moves to the next page meanwhile comes twice."""
-        page = 0
+        page, progress = 0, Progress("list of batches")
         while True:
             found = await self._page(page, metadata)
             for batch in found:
@@ -198,6 +199,7 @@ class MistralBatches:
                     yield batch
             if len(found) < PAGE_SIZE or _is_older(found[-1], horizon):
                 return
+            progress.met(batch.id for batch in found)
             page += 1
 
     async def _page(self, page: int, metadata: dict[str, str]) -> list[RemoteBatch]:

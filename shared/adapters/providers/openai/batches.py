@@ -12,6 +12,7 @@ from typing import IO, Final, Literal, cast
 
 import openai
 
+from shared.adapters.providers.common.paging import Progress
 from shared.adapters.providers.common.spool import Spooled, spooled
 from shared.adapters.providers.openai.errors import Call, translated
 from shared.adapters.providers.openai.lines import read_row, write_line
@@ -171,14 +172,17 @@ class OpenAIBatches:
     async def _newer(self, horizon: datetime) -> AsyncIterator[RemoteBatch]:
         """All batches from `horizon` on, newest first. One that does not tell its age may be new."""
         after: str | None = None
+        progress = Progress("list of batches")
         while True:
             page = await self._page(after)
             for batch in map(self._seen, page.batches):
                 if not _is_older(batch, horizon):
                     yield batch
-            if page.after in (None, after) or _is_older(page.batches[-1], horizon):
+            if page.after is None or _is_older(page.batches[-1], horizon):
                 return
-            after = page.after
+            if page.after == after and len(page.batches) < PAGE_SIZE:
+                return  # a service without pages: this is all there is
+            after = progress.follow(page.after)
 
     async def _page(self, after: str | None) -> Page:
         with translated(Call(name="list of batches"), self._clock):

@@ -133,7 +133,7 @@ class CompatibleBatches:
 
     async def find(self, chunk: ChunkInput, *, since: datetime) -> RemoteBatch | None:
         found = await self.own.find(chunk.key)
-        if found is None and await self._serves_batches():
+        if found is None and await self._serves_batches(again=True):
             return await self._theirs.find(chunk, since=since)
         return found
 
@@ -166,10 +166,14 @@ class CompatibleBatches:
             async for batch in self._theirs.batches(since=since):
                 yield batch
 
-    async def _serves_batches(self) -> bool:
-        """Asked once in a process."""
+    async def _serves_batches(self, *, again: bool = False) -> bool:
+        """Asked once in a process.
+
+        `again`: a no is not taken for granted. A server that starts, or the gateway before it, answers 404 for
+        a while, and a batch that it has would be made a second time.
+        """
         async with self._probing:
-            if self._has_batches is None:
+            if self._has_batches is None or (again and not self._has_batches):
                 self._has_batches = await self._probe()
             return self._has_batches
 

@@ -21,7 +21,7 @@ from shared.adapters.providers.self_run.pace import Turnstile
 from shared.adapters.providers.self_run.rows import Rows
 from shared.adapters.providers.self_run.state import States, StoredState
 from shared.domain.catalog import Endpoint
-from shared.domain.errors import Conflict, NotAdmitted, RateLimited, TryAgainLater
+from shared.domain.errors import Conflict, NotAdmitted, PosternError, RateLimited, TryAgainLater
 from shared.ports.blobs import Blobs
 from shared.ports.clock import Clock
 from shared.wire.jsonl import split
@@ -89,6 +89,10 @@ class Slice:
             await self._begin_calls(calls)
             while calls:
                 await self._reap(calls, await_one=True)
+        except PosternError:
+            # What is under way is paid for: its answers are kept.
+            await asyncio.gather(*calls, return_exceptions=True)
+            raise
         finally:
             keeping.cancel()
             for call in calls:
