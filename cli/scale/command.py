@@ -90,11 +90,7 @@ def scale(
         )
         return
     _tell_unknown(unknown(sizings.values()), catalog, stop=write and not without_unknown)
-    written = _written(files or _shipped(), forms)
-    if write:
-        _write(written, sizings)
-    else:
-        _check(written, sizings)
+    (_write if write else _check)(_written(files or _shipped(), forms), sizings)
 
 
 def _print(sizings: Mapping[str, Sizing], *, arithmetic: bool, as_text: bool) -> None:
