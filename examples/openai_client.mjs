@@ -1,9 +1,10 @@
 // A batch from first to last with nothing but the official `openai` client for Node.
 //
-//     node examples/openai_client.mjs BASE_URL KEY MODEL
+//     node examples/openai_client.mjs BASE_URL KEY MODEL [SECONDS_BETWEEN_LOOKS [--json]]
 //
 // It runs unchanged against Postern (BASE_URL is http://127.0.0.1:7071/openai/v1, say) and against the provider
-// itself. Prints what it got as JSON: the same steps, under the same names, as examples/openai_client.py.
+// itself. Prints a line for each step, or with --json everything that was answered: the same steps, under the same
+// names, as examples/openai_client.py.
 
 import OpenAI, { APIError, BadRequestError, NotFoundError, toFile } from "openai";
 
@@ -12,9 +13,9 @@ const ENDPOINT = "/v1/chat/completions";
 const OVER = new Set(["completed", "failed", "expired", "cancelled"]);
 const PATIENCE_SECONDS = 90;
 
-const [baseURL, apiKey, model, lookEverySeconds = "2"] = process.argv.slice(2);
+const [baseURL, apiKey, model, lookEverySeconds = "2", form] = process.argv.slice(2);
 if (!model) {
-  console.error("usage: node examples/openai_client.mjs BASE_URL KEY MODEL [SECONDS_BETWEEN_LOOKS]");
+  console.error("usage: node examples/openai_client.mjs BASE_URL KEY MODEL [SECONDS_BETWEEN_LOOKS [--json]]");
   process.exit(2);
 }
 const client = new OpenAI({ baseURL, apiKey, maxRetries: 0 });
@@ -147,6 +148,20 @@ async function deleted(batch) {
   }
 }
 
+// One answer, or several, in a few words.
+function told(answer) {
+  if (Array.isArray(answer)) return `${answer.length} rows`;
+  if ("deleted" in answer) return answer.deleted ? "deleted" : "not deleted";
+  if (answer.object === "batch") {
+    const counts = Object.entries(answer.request_counts ?? {}).map(([name, count]) => `${count} ${name}`);
+    return [answer.status, ...counts].join(", ");
+  }
+  if (answer.object === "file") return `${answer.filename}, ${answer.bytes} bytes`;
+  if (typeof answer.status === "number") return [answer.status, answer.kind].filter(Boolean).join(" ");
+  if ("data" in answer) return answer.has_more ? `${answer.data.length} of more` : `${answer.data.length}`;
+  return Object.entries(answer).map(([name, value]) => `${name}: ${value ? "yes" : "no"}`).join(", ");
+}
+
 const batch = await goodBatch();
 await filesOf(batch);
 await lists(batch);
@@ -155,4 +170,5 @@ await badBatch("same id twice", jsonl([line("a", model, "One."), line("a", model
 await cancelled();
 await refusals(batch);
 await deleted(batch);
-console.log(JSON.stringify(seen, null, 1));
+if (form === "--json") console.log(JSON.stringify(seen, null, 1));
+else for (const [step, answer] of Object.entries(seen)) console.log(`${step.padEnd(32)} ${told(answer)}`);

@@ -1,9 +1,9 @@
 """A batch from first to last with nothing but the official `openai` client.
 
-    python -m examples.openai_client --base-url http://127.0.0.1:7071/openai/v1 --key KEY --model summarize
+    .venv/bin/python -m examples.openai_client --base-url URL --key KEY --model summarize
 
-It runs unchanged against Postern and against the provider itself: only the three options differ. Prints
-what it got as JSON.
+It runs unchanged against Postern and against the provider itself: only the three options differ. Prints a
+line for each step, or with `--json` everything that was answered.
 """
 
 import argparse
@@ -190,14 +190,39 @@ def refusal_of(call: Callable[[], object]) -> Json:
     return {"status": 200}
 
 
+def told(answer: Any) -> str:
+    """One answer, or several, in a few words."""
+    match answer:
+        case list():
+            return f"{len(answer)} rows"
+        case {"deleted": bool()}:
+            return "deleted" if answer["deleted"] else "not deleted"
+        case {"object": "batch", "status": str(status)}:
+            counts = answer.get("request_counts") or {}
+            return ", ".join([status, *(f"{count} {name}" for name, count in counts.items())])
+        case {"object": "file", "filename": str(name)}:
+            return f"{name}, {answer['bytes']:,} bytes"
+        case {"status": int(status)}:
+            return f"{status} {answer.get('kind') or ''}".strip()
+        case {"data": list(data)}:
+            return f"{len(data)} of more" if answer.get("has_more") else f"{len(data)}"
+        case _:
+            return ", ".join(f"{name}: {'yes' if value else 'no'}" for name, value in answer.items())
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--base-url", required=True)
     options.add_argument("--key", required=True)
     options.add_argument("--model", required=True)
+    options.add_argument("--json", action="store_true", help="print everything that was answered")
     given = options.parse_args()
     with OpenAI(base_url=given.base_url, api_key=given.key) as client:
-        print(json.dumps(Walk(client, given.model)(), indent=1))
+        seen = Walk(client, given.model)()
+    if given.json:
+        print(json.dumps(seen, indent=1))
+    else:
+        print("\n".join(f"{step:<32} {told(answer)}" for step, answer in seen.items()))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ def walked(base_url: str, key: str, model: str) -> dict[str, Any]:
     if shutil.which("node") is None:
         pytest.skip("the client for Node needs Node.js, which is not on the path")
     done = subprocess.run(
-        ["node", str(SCRIPT), base_url, key, model, "0.1"],
+        ["node", str(SCRIPT), base_url, key, model, "0.1", "--json"],
         capture_output=True,
         text=True,
         timeout=110,

@@ -96,7 +96,7 @@ OPENAI_OPERATIONS: Final = (
         "POST",
         "/batches",
         "Create a batch of a file",
-        {200: "Batch", **_REFUSED, 413: "OpenAIError"},
+        {200: "Batch", **_REFUSED, 413: "OpenAIError", 422: "OpenAIError"},
         body=BatchCreate,
     ),
     *_both(
