@@ -5,8 +5,6 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 NODE_INSTALLED := node_modules/.installed
-# What holds figures that follow from the catalogue.
-SIZED := host.json infra/kubernetes/settings.yaml infra/kubernetes/documents.yaml infra/container-apps/main.bicep infra/main.bicep
 
 help: ## What can be done here
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -29,7 +27,7 @@ check: install ## Format, lint, types, import rules, templates, manifests, sizes
 	$(VENV)/bin/lint-imports
 	$(PYTHON) -m checks.bicep
 	$(PYTHON) -m checks.manifests infra/kubernetes/*.yaml
-	$(PYTHON) -m cli scale --check $(SIZED)
+	$(PYTHON) -m cli scale --check
 
 format: install ## Put the code into its form
 	$(VENV)/bin/ruff format .
@@ -42,6 +40,7 @@ clean: ## Remove the environment and what runs have left
 	rm -rf $(VENV) node_modules demo-out .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 $(INSTALLED): requirements.txt requirements-dev.txt constraints.txt scripts/python.sh
+	@echo "Installing Python packages and local storage: this takes a few minutes, once."
 	@python=$$(scripts/python.sh) && echo "Using $$python" && \
 	if [ ! -x $(PYTHON) ] || ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))'; then \
 	  rm -rf $(VENV) && "$$python" -m venv $(VENV); fi

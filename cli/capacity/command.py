@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 
 from cli import catalogs
@@ -13,7 +14,8 @@ from cli.capacity.load import Load, Use, uses
 from cli.scale.limits import FORMS
 from cli.scale.reckoning import Work, size
 
-WIDTH = 150
+# What a table with all columns takes; below it, a list.
+WIDTH = 120
 _COUNT = click.IntRange(0, 10**12)
 
 
@@ -70,8 +72,8 @@ def capacity(
 ) -> None:
     """Which limit a day's work meets first, and what to change then.
 
-    Each line is a limit: what the work takes of it, what there is, and the part. The fullest comes first. All the
-    work is taken to be one tenant's, which is the worst case for tables.
+    The answer comes first, then every limit, the fullest at the top: what the work takes of it, what there is, and
+    the part. All the work is taken to be one tenant's, which is the worst case for tables.
 
     \b
       postern capacity --requests-per-day 1000000 --hours-per-batch 6
@@ -95,7 +97,7 @@ def capacity(
     if as_text:
         click.echo(json.dumps([_as_json(use) for use in found], indent=2))
     else:
-        Console(width=WIDTH, highlight=False).print(_table(found))
+        _print(Console(highlight=False), found)
 
 
 def _as_json(use: Use) -> dict[str, object]:
@@ -106,6 +108,37 @@ def _as_json(use: Use) -> dict[str, object]:
         "part": use.part,
         "then": use.then,
     }
+
+
+def _print(console: Console, found: Sequence[Use]) -> None:
+    console.print(_answer(found))
+    if console.width >= WIDTH:
+        console.print(_table(found))
+        return
+    for use in found:
+        console.print(f"\n{use.name}")
+        console.print(Padding(_lines(use), (0, 0, 0, 2)))
+
+
+def _answer(found: Sequence[Use]) -> str:
+    """The limit that is met first. What every kind of work takes of the storage account is always known."""
+    first = next(use for use in found if use.part is not None)
+    told = "Not enough" if (first.part or 0) > 1 else "Met first"
+    unknown = ", ".join(use.name for use in found if use.part is None)
+    beside = f" The catalogue does not say how much there is of: {unknown}." if unknown else ""
+    return f"{told}: {first.name}, {_figures(first)[2]}. What to change: {first.then}.{beside}"
+
+
+def _lines(use: Use) -> Table:
+    """For terminals that are too narrow for the table."""
+    needed, available, part = _figures(use)
+    lines = Table.grid(padding=(0, 2))
+    lines.add_row("needed", f"{needed} ({use.how})")
+    lines.add_row("there is", available)
+    if part:
+        lines.add_row("part", part)
+    lines.add_row("when it is met", use.then)
+    return lines
 
 
 def _table(found: Sequence[Use]) -> Table:

@@ -127,6 +127,12 @@ def wanted_instances(needs: Iterable[Need]) -> int:
     return max((need.instances for need in needs if need.instances is not None), default=1)
 
 
+def unknown(sizings: Iterable[Sizing]) -> Sequence[str]:
+    """The deployments whose tokens a minute the catalogue does not say, in its order."""
+    names = [n.deployment.name for sizing in sizings for n in sizing.needs if n.tokens is None]
+    return list(dict.fromkeys(names))
+
+
 def as_json(sizing: Sizing) -> Mapping[str, object]:
     limit = sizing.limited_by
     return {

@@ -11,6 +11,15 @@ from typing import Final
 from cli.scale.limits import CONTAINER_APPS, FLEX, KUBERNETES, Form
 from cli.scale.reckoning import Sizing
 
+# What is shipped with figures that follow from the catalogue.
+SHIPPED: Final = (
+    "host.json",
+    "infra/kubernetes/settings.yaml",
+    "infra/kubernetes/documents.yaml",
+    "infra/container-apps/main.bicep",
+    "infra/main.bicep",
+)
+
 
 class Figure(StrEnum):
     """`PROCESSES` is what the app divides a quota by, `INSTANCES` what the platform may start."""
@@ -23,12 +32,21 @@ class Figure(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """How a figure is written, in files whose names end like `ends`. The pattern's second group is the number."""
+    """How a figure is written, in files whose names end like `ends`. The pattern's second group is the number.
+
+    `form` computes it; `beside` are forms that run with the same figure.
+    """
 
     ends: str
     pattern: re.Pattern[str]
     form: Form
     figure: Figure
+    beside: tuple[Form, ...] = ()
+
+    def counts_for(self, forms: Iterable[str]) -> bool:
+        """Whether one of the forms, by name, runs with it. No forms: all of them."""
+        names = set(forms)
+        return not names or any(form.name in names for form in (self.form, *self.beside))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +83,8 @@ PLACES: Final = (
         pattern=re.compile(r'^(\s*"maxConcurrentCalls": )(\d+),?$'),
         form=KUBERNETES,
         figure=Figure.CALLS,
+        # Reckoned alike: a core, and at least one instance. Flex has a setting instead.
+        beside=(CONTAINER_APPS,),
     ),
     _manifest("maxReplicaCount", Figure.INSTANCES),
     _manifest("POSTERN_MAX_INSTANCES", Figure.PROCESSES, '"'),

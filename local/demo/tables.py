@@ -1,10 +1,13 @@
 """What came of the jobs, as tables."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 import msgspec
 from rich import box
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -13,13 +16,64 @@ from local.demo.samples import Planted, Sample
 from local.demo.views import ReportView
 
 COLOURS = {"succeeded": "green", "refused": "yellow", "truncated": "yellow", "invalid": "yellow"}
+HOURS = "Hours lane: batch jobs"
+# With fewer columns, what a table has to say in its texts is broken within words.
+COLUMNS_OF_A_TABLE = 90
 
 
-def hours_table(finished: Sequence[Finished]) -> Table:
-    """The hours lane: a row for each job, and their sum."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ByWidth:
+    """`narrow` where there are fewer columns than a table needs."""
+
+    wide: RenderableType
+    narrow: RenderableType
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self.wide if options.max_width >= COLUMNS_OF_A_TABLE else self.narrow
+
+
+def hours_table(finished: Sequence[Finished]) -> RenderableType:
+    """The hours lane: each job, and their sum; a list where a table would be too narrow to be read."""
+    return _ByWidth(wide=_hours_rows(finished), narrow=_hours_list(finished))
+
+
+def _hours_list(finished: Sequence[Finished]) -> Group:
+    parts: list[RenderableType] = [Text(HOURS, style="bold")]
+    for each in finished:
+        report, cost = each.report, each.report.cost
+        parts += [Text(), _title(each.sample)]
+        parts.append(_lines(outcomes(report), [report], cost.amount, cost.saved, _submitted(report)))
+    reports = [each.report for each in finished]
+    amount, saved = sum_of([r.cost.amount for r in reports]), sum_of([r.cost.saved for r in reports])
+    submitted = Text(f"{sum(r.submitted or 0 for r in reports):,}")
+    together = _lines(Text(_together(reports)), reports, amount, saved, submitted)
+    return Group(*parts, Text(), Text("together", style="bold"), together)
+
+
+def _lines(
+    came: Text,
+    reports: Sequence[ReportView],
+    amount: Decimal | None,
+    saved: Decimal | None,
+    submitted: Text,
+) -> Padding:
+    lines = Table.grid(padding=(0, 2))
+    lines.add_row("Submitted", _one_line(submitted))
+    lines.add_row("Outcomes", came)
+    lines.add_row("Tokens", _one_line(Text(_tokens(reports))))
+    lines.add_row("Cost", money(amount))
+    lines.add_row("Saved", _one_line(_saved(amount, saved)))
+    return Padding(lines, (0, 0, 0, 2))
+
+
+def _one_line(text: Text) -> Text:
+    return Text(", ").join(text.split("\n"))
+
+
+def _hours_rows(finished: Sequence[Finished]) -> Table:
     reports = [each.report for each in finished]
     amounts, saved = [r.cost.amount for r in reports], [r.cost.saved for r in reports]
-    table = table_of("Hours lane: batch jobs", show_footer=True)
+    table = table_of(HOURS, show_footer=True)
     table.add_column("Job", footer="together", ratio=4)
     table.add_column("Submitted", footer=f"{sum(r.submitted or 0 for r in reports):,}")
     table.add_column("Outcomes", footer=_together(reports), ratio=5, min_width=len("content_filter"))

@@ -10,7 +10,7 @@ import os
 import random
 import socket
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 LOOPBACK = "127.0.0.1"
@@ -80,17 +80,27 @@ class DataFolder:
         write_whole(self.published, stack)
 
 
-async def until_free(ports: Mapping[str, int], *, patience_seconds: float) -> None:
-    """Wait for the ports of processes that are just ending. Raises `PortInUse`."""
+async def until_free(
+    ports: Mapping[str, int], *, patience_seconds: float, given: Collection[str] = ()
+) -> None:
+    """Wait for the ports of processes that are just ending. Raises `PortInUse`.
+
+    `given`: the names of those that somebody chose on the command line.
+    """
     for name, port in ports.items():
         for _ in range(max(1, int(patience_seconds / 0.1))):
             if _is_free(port):
                 break
             await asyncio.sleep(0.1)
         else:
+            otherwise = (
+                "give another --port"
+                if name in given
+                else "delete ports.json in the data folder to get other ports"
+            )
             raise PortInUse(
                 f"port {port}, which belongs to {name}, is taken by another program; stop that program, "
-                "or delete ports.json in the data folder to get other ports"
+                f"or {otherwise}"
             )
 
 

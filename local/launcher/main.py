@@ -103,7 +103,7 @@ async def _layout(options: Options, folder: DataFolder) -> Layout:
     fixed = {} if options.port is None else {"http": options.port}
     wanted = {} if options.port is None else {"simulator": options.port + SIMULATOR_BESIDE}
     ports = folder.ports(PORT_NAMES, fixed=fixed, wanted=wanted)
-    await until_free(ports, patience_seconds=PATIENCE_SECONDS)
+    await until_free(ports, patience_seconds=PATIENCE_SECONDS, given=fixed)
     return Layout(
         data=folder.path,
         ports=ports,

@@ -117,13 +117,15 @@ def test_a_gateway_that_is_out_of_order_delays_and_kills_nothing(lane: Lane) -> 
     waiting = lane.records(folder)
     refused = lane.called_for(waiting)
     assert {record["status"] for record in waiting} <= {"queued", "processing"}
-    assert refused < 30, "an open breaker spares a gateway that is out of order"
+    # Every document is due several times meanwhile.
+    assert refused < 60, "an open breaker spares a gateway that is out of order"
 
     lane.provider.clear()
     records = lane.all_finished(folder, 30)
 
     assert {record["outcome"] for record in records} == {"succeeded"}
-    assert lane.called_for(records) == refused + 30
+    # Some may have been refused after they were counted and before the gateway was in order.
+    assert refused + 30 <= lane.called_for(records) <= refused + 60
     assert lane.counts()["dead_letter"] == 0
     assert lane.booked(project)["requests"] == 30
 

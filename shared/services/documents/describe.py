@@ -80,14 +80,9 @@ def decide(document: Document, catalog: Catalog) -> Judgement | None:
     """Its end, if that can be told without a look inside."""
     tenant, pipeline = catalog.tenants.get(document.tenant), catalog.pipelines.get(document.pipeline)
     if tenant is None:
-        return _failed(
-            "unknown_tenant", f"there is no tenant {short(document.tenant)}; drop to TENANT/PIPELINE/"
-        )
+        return _failed("unknown_tenant", _no_tenant(document))
     if pipeline is None:
-        known = ", ".join(sorted(catalog.pipelines)) or "none"
-        return _failed(
-            "unknown_pipeline", f"there is no pipeline {short(document.pipeline)}; known pipelines: {known}"
-        )
+        return _failed("unknown_pipeline", _no_pipeline(document, catalog))
     if document.bytes == 0:
         return _failed("empty", "the document has no bytes")
     if has_control_characters(document.path) or places.result(document.path) is None:
@@ -95,6 +90,22 @@ def decide(document: Document, catalog: Catalog) -> Judgement | None:
     if missing := [name for name in tenant.required_tags if not document.tags.get(name)]:
         return _invalid(f"your team's documents must carry the blob metadata {', '.join(missing)}")
     return _fault_of_alias(document, pipeline, catalog)
+
+
+def _no_tenant(document: Document) -> str:
+    if not document.tenant:
+        return "the file lies beside the tenants' folders; drop it to TENANT/PIPELINE/"
+    return f"there is no tenant {short(document.tenant)}; drop to TENANT/PIPELINE/"
+
+
+def _no_pipeline(document: Document, catalog: Catalog) -> str:
+    known = ", ".join(sorted(catalog.pipelines)) or "none"
+    if not document.pipeline:
+        return (
+            f"the file lies beside the pipelines' folders; drop it to {document.tenant}/PIPELINE/;"
+            f" known pipelines: {known}"
+        )
+    return f"there is no pipeline {short(document.pipeline)}; known pipelines: {known}"
 
 
 def _fault_of_alias(document: Document, pipeline: Pipeline, catalog: Catalog) -> Judgement | None:

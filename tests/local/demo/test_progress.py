@@ -69,15 +69,32 @@ def test_without_a_terminal_there_are_lines() -> None:
     assert isinstance(display_for(Console(file=io.StringIO())), Lines)
 
 
-def test_the_table_fits_eighty_columns() -> None:
-    page = Console(file=io.StringIO(), width=80, record=True)
+@pytest.mark.parametrize("columns", [60, 80, 89, 90, 100])
+def test_the_jobs_can_be_read_at_every_width(columns: int) -> None:
+    page = Console(file=io.StringIO(), width=columns, record=True)
 
     page.print(hours_table([finished(TICKETS), finished(TRIAGE, planted=tuple(planted_trouble()))]))
 
     text = page.export_text()
-    assert max(map(len, text.splitlines())) <= 80
-    for word in ("tickets", "240 succeeded", "content_filter", "1,200 in", "$0.0123", "50%"):
+    assert max(map(len, text.splitlines())) <= columns
+    for word in ("tickets", "240 succeeded", "content_filter", "1,200 in", "$0.0123", "50%", "together"):
         assert word in text
+    # A table has edges, a list has none.
+    assert ("╭" in text) == (columns >= 90)
+    assert "…" not in text
+
+
+def test_in_a_list_each_job_has_its_own_lines() -> None:
+    page = Console(file=io.StringIO(), width=60, record=True)
+
+    page.print(hours_table([finished(TICKETS)]))
+
+    lines = [line.split() for line in page.export_text().splitlines()]
+    start = lines.index(["tickets"])
+    assert ["Outcomes", "240", "succeeded"] in lines[start:]
+    assert ["Tokens", "1,200", "in,", "34", "out"] in lines[start:]
+    assert ["Cost", "$0.0123"] in lines[start:]
+    assert ["Saved", "$0.0123,", "50%"] in lines[start:]
 
 
 def test_the_table_of_providers_fits_eighty_columns_and_counts_outcomes() -> None:

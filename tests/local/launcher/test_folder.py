@@ -58,6 +58,17 @@ async def test_a_port_in_other_hands_is_named(tmp_path: Path) -> None:
     await until_free({"http": port}, patience_seconds=0.2)
 
 
+async def test_whoever_gave_the_port_is_asked_for_another() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        ports = {"http": int(other.getsockname()[1])}
+        with pytest.raises(PortInUse, match=r"or delete ports\.json"):
+            await until_free(ports, patience_seconds=0.2, given=["simulator"])
+        with pytest.raises(PortInUse, match=r"or give another --port$"):
+            await until_free(ports, patience_seconds=0.2, given=["http"])
+
+
 def test_what_is_published_replaces_what_was(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path)
 

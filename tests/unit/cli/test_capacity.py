@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[3]
 SAMPLE = ("--catalog", str(ROOT / "catalog.sample.yaml"))
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["capacity", *SAMPLE, *arguments])
+def run(*arguments: str, columns: int = 150) -> Result:
+    return CliRunner(env={"COLUMNS": str(columns)}).invoke(main, ["capacity", *SAMPLE, *arguments])
 
 
 def told(*arguments: str) -> dict[str, Any]:
@@ -86,6 +86,30 @@ def test_people_get_a_table() -> None:
 
     assert "1,000,000 x 2,000 x 24 h / 24 h" in shown
     assert "200.0%" in shown
+    assert shown.startswith("Not enough: enqueued tokens, 200.0%. What to change: ask for more")
+    assert "┃" in shown
+
+
+@pytest.mark.parametrize("columns", [60, 80, 119, 120, 200])
+def test_it_keeps_to_the_width_of_the_terminal(columns: int) -> None:
+    shown = run("--requests-per-day", "1000000", "--documents-per-day", "100000", columns=columns).output
+
+    assert max(map(len, shown.splitlines())) <= columns
+    assert "2,000,000,000" in shown
+    assert ("┃" in shown) == (columns >= 120)
+    assert shown.count("files of a model account") == 1
+
+
+def test_what_is_not_known_is_no_answer(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    text = (ROOT / "catalog.sample.yaml").read_text()
+    catalog.write_text(text.replace("limits: {enqueued_tokens: 1000000000}", ""))
+
+    shown = run("--requests-per-day", "10", "--catalog", str(catalog)).output
+
+    assert shown.startswith("Met first: looks at batches a second, 0.0%.")
+    assert "does not say how much there is of: enqueued tokens." in " ".join(shown.split())
+    assert "not known" in shown
 
 
 def test_without_any_work_there_is_nothing_to_say() -> None:

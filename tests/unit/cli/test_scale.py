@@ -8,19 +8,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli.__main__ import main
+from cli.scale.shipped import SHIPPED
 
 ROOT = Path(__file__).resolve().parents[3]
-SHIPPED = (
-    "host.json",
-    "infra/kubernetes/settings.yaml",
-    "infra/kubernetes/documents.yaml",
-    "infra/container-apps/main.bicep",
-    "infra/main.bicep",
-)
 
 
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["scale", *(str(argument) for argument in arguments)])
+def run(*arguments: str | Path, columns: int = 110) -> Result:
+    runner = CliRunner(env={"COLUMNS": str(columns)})
+    return runner.invoke(main, ["scale", *(str(argument) for argument in arguments)])
 
 
 @pytest.fixture
@@ -104,7 +99,72 @@ def test_one_number_is_changed_and_the_rest_is_written(checkout: Path) -> None:
         "param maxConcurrentCalls int = 32",
     ]
     assert run("--catalog", catalog, "--check", *files(checkout)).exit_code == 0
-    assert run("--catalog", catalog, "--write", *files(checkout)).output == ""
+    again = run("--catalog", catalog, "--write", *files(checkout)).output
+    assert again == "nothing to change: 8 figures in 5 files fit the catalogue\n"
+
+
+def test_without_files_those_of_the_checkout_are_taken(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = with_quota(checkout, 300_000)
+    monkeypatch.chdir(checkout)
+
+    assert "documents.yaml:" in run("--catalog", catalog, "--check").stderr
+    assert "maxReplicaCount 5 -> 2" in run("--catalog", catalog, "--write").output
+    assert run("--catalog", catalog, "--check").output == "8 figures in 5 files fit the catalogue\n"
+    (checkout / "host.json").unlink()
+    assert "there is no host.json here" in run("--catalog", catalog, "--check").stderr
+
+
+def test_figures_that_follow_from_too_little_are_not_written_unasked(checkout: Path) -> None:
+    catalog = checkout / "catalog.sample.yaml"
+    catalog.write_text(catalog.read_text().replace("tokens_per_minute: 3000000, ", ""))
+    before = [file.read_text() for file in files(checkout)]
+
+    refused = run("--catalog", catalog, "--write", *files(checkout))
+
+    assert refused.exit_code == 1
+    assert "no tokens_per_minute for mini:" in refused.stderr
+    assert "--without-unknown" in refused.stderr
+    assert [file.read_text() for file in files(checkout)] == before
+    assert "Without mini:" in run("--catalog", catalog).output
+
+    asked = run("--catalog", catalog, "--write", "--without-unknown", *files(checkout))
+
+    assert asked.exit_code == 0
+    assert "Warning: " in asked.stderr
+    assert "maxReplicaCount 5 -> " in asked.stdout
+    assert "no tokens_per_minute for mini:" in run("--catalog", catalog, "--check", *files(checkout)).stderr
+
+
+def test_flex_does_not_run_with_what_host_json_says(checkout: Path) -> None:
+    arguments = ("--catalog", checkout / "catalog.sample.yaml", "--check", checkout / "host.json")
+
+    alone = run("--form", "flex", *arguments)
+    with_templates = run("--form", "flex", *arguments, checkout / "infra" / "main.bicep")
+
+    told = "maxConcurrentCalls in infra/main.bicep overrides it"
+    assert alone.exit_code == 1
+    assert told in alone.stderr
+    assert (with_templates.exit_code, with_templates.stdout) == (
+        0,
+        "2 figures in 1 files fit the catalogue\n",
+    )
+    assert told in with_templates.stderr
+
+
+@pytest.mark.parametrize("form", ["kubernetes", "container-apps"])
+def test_forms_without_a_setting_of_their_own_run_with_host_json(checkout: Path, form: str) -> None:
+    (checkout / "host.json").write_text(
+        (checkout / "host.json").read_text().replace('"maxConcurrentCalls": 64', '"maxConcurrentCalls": 65')
+    )
+
+    result = run(
+        "--catalog", checkout / "catalog.sample.yaml", "--form", form, "--check", checkout / "host.json"
+    )
+
+    assert result.exit_code == 1
+    assert result.stderr.endswith("maxConcurrentCalls is 65, and 64 is the most\n")
 
 
 def test_parameters_of_flex_are_known(tmp_path: Path) -> None:
@@ -125,6 +185,34 @@ def test_the_arithmetic_is_shown_line_by_line() -> None:
     for line in ("3,000,000 x 0.5", "1,500,000 / 2,000", "750 x 6 s / 60 s", "5,000 of the queue / 64"):
         assert line in result.output
     assert "Flex" not in result.output
+    assert result.output.index("messageCount") < result.output.index("3,000,000 x 0.5")
+
+
+def test_without_a_form_there_is_one_table_of_answers() -> None:
+    told = run("--catalog", ROOT / "catalog.sample.yaml").output
+
+    rows = {cells[0]: cells[1:] for cells in (cells_of(line) for line in told.splitlines())}
+    assert rows["instances"] == rows["POSTERN_MAX_INSTANCES"] == ["5", "5", "40"]
+    assert rows["maxConcurrentCalls"] == ["64", "64", "16"]
+    assert "3,000,000 x 0.5" not in told
+    assert "--form kubernetes" in told
+
+
+def cells_of(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("│").split("│")]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+@pytest.mark.parametrize("form", [(), ("--form", "flex")])
+def test_tables_keep_to_the_width_of_the_terminal(columns: int, form: tuple[str, ...]) -> None:
+    told = run("--catalog", ROOT / "catalog.sample.yaml", *form, columns=columns).output
+
+    assert max(map(len, told.splitlines())) <= columns
+    assert "…" not in told
+    assert "Consumption" in told
+    assert {line[-1] for line in told.splitlines() if line[0] == "│"} == {"│"}
+    assert "POSTERN_MAX_INSTANCES" in told
+    assert "maxConcurrentCalls" in told
 
 
 def test_programs_get_json() -> None:
@@ -164,8 +252,6 @@ def test_a_bad_catalogue_is_told_as_the_app_tells_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("--check",),
-        ("--write",),
         (ROOT / "host.json",),
         ("--check", ROOT / "README.md"),
         ("--form", "mainframe"),

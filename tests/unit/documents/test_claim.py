@@ -184,6 +184,25 @@ async def test_a_drop_to_nowhere_has_a_result_and_a_record_for_operators_only(
 
 
 @pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("a.txt", "the file lies beside the tenants' folders; drop it to TENANT/PIPELINE/"),
+        ("support/a.txt", "the file lies beside the pipelines' folders; drop it to support/PIPELINE/; known"),
+        ("nobody/notes/a.txt", "there is no tenant 'nobody'"),
+        ("support/nothing/a.txt", "there is no pipeline 'nothing'"),
+    ],
+)
+async def test_a_drop_to_nowhere_is_told_where_it_belongs(
+    world: DocumentWorld, path: str, message: str
+) -> None:
+    await world.claim(path)
+
+    result = await world.result(path)
+    assert result is not None
+    assert result["message"].startswith(message)
+
+
+@pytest.mark.parametrize(
     ("path", "metadata", "part"),
     [
         ("support/notes/a.txt", {"alias": "nothing"}, "unknown alias 'nothing'"),
