@@ -104,6 +104,22 @@ def test_the_catalogue_for_a_real_account_is_a_good_one() -> None:
     assert [str(alias) for alias in catalog.aliases] == ["summarize"]
 
 
+def test_the_page_on_the_local_stack_has_the_simulators_path_of_every_provider() -> None:
+    page = (ROOT / "docs/how-to/local-stack.md").read_text()
+    catalog = yaml.safe_load((ROOT / "local/catalog.yaml").read_text())
+    addresses = {
+        (each["provider"], f'{field}: "{each[field]}"')
+        for each in catalog["deployments"].values()
+        for field in ("endpoint", "base_url", "storage_url")
+        if field in each
+    }
+
+    told = dict(re.findall(r"^\| `(\w+)` \| (.*SIMULATOR_URL.*) \|$", page, re.MULTILINE))
+
+    assert len(addresses) == 7
+    assert [each for each in sorted(addresses) if each[1] not in told.get(each[0], "")] == []
+
+
 def test_every_page_of_the_documentation_is_linked_from_another() -> None:
     linked = {
         (page.parent / link.partition("#")[0]).resolve()
