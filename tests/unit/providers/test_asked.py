@@ -10,10 +10,9 @@ from shared.adapters.providers.translation.asked import (
     Format,
     Tool,
     ToolChoice,
-    objection_to,
     read_asked,
 )
-from shared.adapters.providers.translation.asked_parts import Image, Text, ToolCall, ToolResult
+from shared.adapters.providers.translation.asked_parts import Image, Text, ToolCall, ToolResult, Unaskable
 from shared.adapters.providers.translation.asked_turns import Role, Turn
 from shared.domain.catalog import Endpoint
 
@@ -261,8 +260,8 @@ def test_the_format_may_be_any_object() -> None:
 def test_what_cannot_be_carried_is_named_by_its_field(
     endpoint: Endpoint, body: dict[str, Any], field: str
 ) -> None:
-    objection = objection_to(endpoint, body)
+    with pytest.raises(Unaskable) as unaskable:
+        read_asked(endpoint, body)
 
-    assert objection is not None
-    assert objection.field == field
-    assert objection.message
+    assert unaskable.value.objection.field == field
+    assert unaskable.value.objection.message

@@ -11,7 +11,6 @@ from typing import Any, Final
 from shared.adapters.providers.translation.asked_parts import Unaskable, a_text, an_array, an_object, one_of
 from shared.adapters.providers.translation.asked_turns import Turn, Turns, read_input, read_messages
 from shared.domain.catalog import Endpoint
-from shared.domain.objections import Objection
 
 
 class Choosing(StrEnum):
@@ -130,15 +129,6 @@ def read_asked(endpoint: Endpoint, body: Mapping[str, Any]) -> Asked:
         parallel_tool_calls=_flag(body, "parallel_tool_calls"),
         effort=_effort(endpoint, body),
     )
-
-
-def objection_to(endpoint: Endpoint, body: Mapping[str, Any]) -> Objection | None:
-    """What no neutral question can carry."""
-    try:
-        read_asked(endpoint, body)
-    except Unaskable as unaskable:
-        return unaskable.objection
-    return None
 
 
 def _refuse_unknown(endpoint: Endpoint, body: Mapping[str, Any]) -> None:
