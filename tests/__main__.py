@@ -1,14 +1,15 @@
 """`python -m tests`: every test, in two processes side by side. With arguments: what pytest makes of them.
 
-Tests against a whole stack mostly wait, one after the other; the others keep the second core busy meanwhile.
+Tests against a whole stack wait a good deal, and the others keep the cores busy meanwhile. Both halves take about
+as long: the one with the longest tests begins with them, the other one ends with a stack.
 """
 
 import subprocess
 import sys
 import tempfile
 
-BESIDE = ("tests/unit", "tests/meta", "tests/contract", "tests/local")
-AGAINST_A_STACK = ("tests/integration", "tests/e2e")
+FIRST_HALF = ("tests/e2e", "tests/local")
+SECOND_HALF = ("tests/unit", "tests/meta", "tests/contract", "tests/integration")
 PYTEST = (sys.executable, "-m", "pytest")
 
 
@@ -16,10 +17,10 @@ def main(arguments: list[str]) -> int:
     if arguments:
         return subprocess.call([*PYTEST, *arguments])
     with tempfile.TemporaryFile() as told:
-        beside = subprocess.Popen([*PYTEST, *BESIDE], stdout=told, stderr=subprocess.STDOUT)
+        beside = subprocess.Popen([*PYTEST, *SECOND_HALF], stdout=told, stderr=subprocess.STDOUT)
         try:
-            print(f"{' '.join(BESIDE)} run beside these; what they say comes last.", flush=True)
-            code = subprocess.call([*PYTEST, *AGAINST_A_STACK])
+            print(f"{' '.join(SECOND_HALF)} run beside these; what they say comes last.", flush=True)
+            code = subprocess.call([*PYTEST, *FIRST_HALF])
             code = beside.wait() or code
         finally:
             beside.terminate()
