@@ -15,10 +15,11 @@ from shared.adapters.providers.openai.lines import read_row, write_line
 from shared.domain.catalog import Deployment, Endpoint
 from shared.domain.chunks import BatchEnd
 from shared.domain.errors import NotFound
-from shared.domain.ids import BatchId, ChunkKey, FileId, RequestKey
+from shared.domain.ids import BatchId, FileId, RequestKey
+from shared.domain.objections import Objection
 from shared.domain.planning import Limits
 from shared.domain.rows import Row
-from shared.ports.providers import BatchProvider, OpenLines, RemoteBatch, RemoteState, StagedFile, Traits
+from shared.ports.providers import BatchProvider, ChunkInput, RemoteBatch, RemoteState, StagedFile, Traits
 
 PIECE: Final = 64 * 1024
 _KEY: Final = re.compile(rb'"custom_id":"([^"]+)"')
@@ -44,28 +45,32 @@ class InstantProvider:
             window=timedelta(hours=24),
         )
 
+    def objection(self, endpoint: Endpoint, body: Mapping[str, object]) -> Objection | None:
+        return None
+
     def write_line(self, key: RequestKey, endpoint: Endpoint, body: Mapping[str, object]) -> bytes:
         return write_line(key, url=endpoint.url, model="gpt-5-mini-batch", body=body)
 
     def read_row(self, endpoint: Endpoint, line: bytes) -> Row:
         return read_row(endpoint, line)
 
-    async def stage(self, key: ChunkKey, open_lines: OpenLines, size: int) -> StagedFile:
-        path = self._path(FileId(f"{key}-input"))
-        with path.open("wb") as file:
-            async for piece in open_lines():
+    async def stage(self, chunk: ChunkInput) -> StagedFile:
+        name = FileId(f"{chunk.key}-input")
+        with self._path(name).open("wb") as file:
+            async for piece in chunk.open_lines():
                 await asyncio.to_thread(file.write, piece)
-        if path.stat().st_size != size:
-            raise AssertionError(f"{key}: {path.stat().st_size} bytes were staged, {size} announced")
-        return await self.staged(FileId(f"{key}-input"))
+        if (staged := self._path(name).stat().st_size) != chunk.size:
+            raise AssertionError(f"{chunk.key}: {staged} bytes were staged, {chunk.size} announced")
+        return await self.staged(name)
 
     async def staged(self, file: FileId) -> StagedFile:
         return StagedFile(id=file, ready=True, expires_at=datetime.now(UTC) + timedelta(days=14))
 
-    async def find(self, key: ChunkKey, *, since: datetime) -> RemoteBatch | None:
-        return self._batches.get(BatchId(f"batch-{key}"))
+    async def find(self, chunk: ChunkInput, *, since: datetime) -> RemoteBatch | None:
+        return self._batches.get(BatchId(f"batch-{chunk.key}"))
 
-    async def create(self, key: ChunkKey, file: FileId, endpoint: Endpoint) -> RemoteBatch:
+    async def create(self, chunk: ChunkInput, file: FileId) -> RemoteBatch:
+        key = chunk.key
         begun, computed = time.perf_counter(), time.process_time()
         output = FileId(f"{key}-output")
         count = await asyncio.to_thread(_answer_all, self._path(file), self._path(output))

@@ -19,6 +19,7 @@ from typing import Any, cast
 from benchmarks import memory, samples
 from benchmarks.instant import InstantProvider, OneProvider
 from benchmarks.loop_lag import Lags, loop_lags, percentile
+from local.servicebus.definitions import connection_string
 from shared.adapters.azure.blobs import AzureBlobs
 from shared.adapters.azure.clock import SystemClock
 from shared.adapters.azure.connections import StorageAccount, StorageConnection
@@ -129,7 +130,13 @@ class Run:
 
 def make_run(storage: StorageConnection, folder: Path, tokens: int | None) -> Run:
     provider = InstantProvider(folder=folder, tokens=tokens)
-    env = {"POSTERN_STORAGE": "-", "POSTERN_CATALOG": str(CATALOG), "SIMULATOR_URL": "http://127.0.0.1:9"}
+    env = {
+        "POSTERN_STORAGE": "-",
+        # Nothing listens there: a job of the hours lane needs no queue.
+        "ServiceBusConnection": connection_string(9),
+        "POSTERN_CATALOG": str(CATALOG),
+        "SIMULATOR_URL": "http://127.0.0.1:9",
+    }
     parts = dataclasses.replace(
         real_parts(env),
         tables=AzureTables(storage),
